@@ -367,7 +367,7 @@ export const FACET_EVENTS_MAX = 100_000
 /** Buckets of `auto`. */
 export const AUTO_BUCKETS_MAX = 120
 /** Groups that a query makes on its way to the largest; and the bytes of its answer. */
-export const QUERY_DISTINCT_MAX = 1_000_000
+export const QUERY_DISTINCT_MAX = 5_000_000
 export const QUERY_RESULT_BYTES_MAX = 16 * MIB
 /** Streams of one request over several. */
 export const READ_STREAMS_MAX = 1_000

@@ -53,7 +53,15 @@ function tellRows(text: string, columns: number): string {
   const isCut = shown.count < rows.length
   const parts = [`"rows":[${shown.json}]`]
   if (others.count > 0) parts.push(`"others":[${others.json}]`)
-  for (const name of ['total', 'groups', 'bucket', 'estimated', 'complete', 'as_of']) {
+  for (const name of [
+    'total',
+    'groups',
+    'bucket',
+    'estimated',
+    'missed_max',
+    'complete',
+    'as_of',
+  ]) {
     parts.push(`"${name}":${answer.get(name) ?? 'null'}`)
   }
   parts.push(`"truncated":${isCut}`)

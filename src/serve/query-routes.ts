@@ -70,7 +70,11 @@ function queryKind(deps: QueryRoutesDeps): ReadKind {
       others: { type: 'array', items: ROW, description: 'All groups past `limit` together' },
       total: { type: 'integer', description: 'Events that match' },
       groups: { type: 'integer', description: 'How many groups there are in all' },
-      estimated: { type: 'boolean', description: 'Quantiles and `uniq` are estimates' },
+      estimated: { type: 'boolean', description: 'Quantiles, `uniq`, or `groups` are estimates' },
+      missed_max: nullable(
+        { type: 'integer' },
+        { description: 'Events that a larger group may have that is missing; null if none is' },
+      ),
       bucket: nullable({ type: 'string' }, { description: 'The step of buckets, null without' }),
       bucket_ms: nullable({ type: 'integer' }, { description: 'The same in milliseconds' }),
     }),

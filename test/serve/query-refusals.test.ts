@@ -112,15 +112,10 @@ test('a query reads the columns it needs, not whole payloads', async () => {
   assert.doesNotMatch(output, /payload JSON|payload\.big/)
 })
 
-test('too many distinct values, or too large ones, are refused and not computed', async () => {
+test('an answer of large values is refused', async () => {
   await harness().fill([])
   const columns = `(segment_id, ordinal, ingested_at, event_time, shape, payload)
     SELECT 1, number, now64(3), now64(9), 0`
-  await harness().clickhouse.command(`INSERT INTO ${harness().table}
-    ${columns}, concat('{"id":', toString(number), '}') FROM numbers(1200000)`)
-  const distinct = await harness().ask({ group_by: 'id' })
-  assert.equal(distinct.status, 400, distinct.text)
-  assert.match(distinct.json.detail, /"group_by" makes more groups than QUERY_DISTINCT_MAX/)
   await harness().clickhouse.command(`INSERT INTO ${harness().table}
     ${columns}, concat('{"v":"', repeat('x', 1000000), toString(number), '"}') FROM numbers(20)`)
   const large = await harness().ask({ group_by: 'v' })

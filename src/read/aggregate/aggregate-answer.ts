@@ -19,7 +19,7 @@ export function* aggregateJson(
   elapsedMs: number,
 ): Generator<string> {
   const writer = new RowWriter(request)
-  const { rows, total, groups, isEstimated, stats } = result
+  const { rows, total, groups, isEstimated, missedMax, stats } = result
   yield '{"rows":['
   yield* withCommas(writer.rows(rows.filter(({ isOthers }) => !isOthers)))
   yield '],"others":['
@@ -28,6 +28,7 @@ export function* aggregateJson(
   const tail = {
     groups,
     estimated: isEstimated,
+    missed_max: missedMax ?? null,
     bucket: buckets === undefined ? null : formatStep(buckets.stepMs),
     bucket_ms: buckets?.stepMs ?? null,
     ...honestMembers(honesty),

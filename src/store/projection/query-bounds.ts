@@ -38,13 +38,16 @@ const ARRAY_SETTINGS = {
  */
 export const NO_PROJECTIONS = 'SETTINGS optimize_use_projections = 0'
 
+/** Groups that are kept where those seen first are enough. */
+export const FIRST_GROUPS_MAX = 1_000_000
+
 /** A query that groups adds what happens past the distinct values (`group_by_overflow_mode`). */
 export function querySettings(timeoutMs: number, blocks: ReadBlocks = {}) {
   return {
     ...blocks,
     max_execution_time: timeoutMs / 1_000,
     max_memory_usage: String(QUERY_MEMORY_BYTES_MAX),
-    max_rows_to_group_by: String(QUERY_DISTINCT_MAX),
+    max_rows_to_group_by: String(FIRST_GROUPS_MAX),
     max_result_bytes: String(QUERY_RESULT_BYTES_MAX),
     ...STATEMENT_SETTINGS,
     output_format_json_quote_64bit_integers: 0,
@@ -56,10 +59,20 @@ export function querySettings(timeoutMs: number, blocks: ReadBlocks = {}) {
   } as const satisfies QuerySettings
 }
 
-export function tooManyGroups(): IngestError {
-  const limit = `QUERY_DISTINCT_MAX (${QUERY_DISTINCT_MAX})`
-  const repair = 'narrow the query or its time range, or group by a field with fewer values'
-  return new IngestError('malformed', `"group_by" makes more groups than ${limit}; ${repair}`)
+export function tooManyGroups(max = QUERY_DISTINCT_MAX): IngestError {
+  const limit = `QUERY_DISTINCT_MAX (${max})`
+  const repair = 'narrow the query or its time range, or ask for the groups with the most events'
+  const members = { reason: TOO_MANY_GROUPS }
+  const detail = `"group_by" makes more groups than ${limit}; ${repair}`
+  return new IngestError('malformed', detail, { members })
+}
+
+const TOO_MANY_GROUPS = 'groups'
+
+/** Of what the engine says, and of `tooManyGroups`. */
+export function isTooManyGroups(cause: unknown): boolean {
+  if (cause instanceof StoreError) return cause.clickHouseCode === TOO_MANY_ROWS
+  return cause instanceof IngestError && cause.members?.reason === TOO_MANY_GROUPS
 }
 
 /** The error for the client; a cause that is not the query's fault is returned unchanged. */

@@ -3,18 +3,33 @@
 import { mainTurns } from '../../../api/main-turns.ts'
 import type { Query } from '../../../language/query-tree.ts'
 import { QUERY_DISTINCT_MAX } from '../../../limits.ts'
-import { GROUP_KINDS, type GroupValue } from '../../../model/aggregates.ts'
+import { GROUP_KINDS, type GroupKey, type GroupValue } from '../../../model/aggregates.ts'
 import type { SourceStream } from '../../../model/field-catalog.ts'
 import type { NodeMarks } from '../../../model/segment-place.ts'
 import type { ClickHouse, EngineStats } from '../../clickhouse.ts'
 import type { PresentTables, ProjectionTables } from '../compile/projection-tables.ts'
 import { unionBranches } from '../compile/row-source.ts'
 import { SqlParams } from '../compile/sql-params.ts'
-import { NO_PROJECTIONS, querySettings, tooManyGroups, toQueryError } from '../query-bounds.ts'
+import {
+  isTooManyGroups,
+  NO_PROJECTIONS,
+  querySettings,
+  tooManyGroups,
+  toQueryError,
+} from '../query-bounds.ts'
 import { isOutOfMemory, type ReadBlocks } from '../within-memory.ts'
 import { type AggregateQuery, aggregateSql } from './aggregate-sql.ts'
 import { finishAggregate, type PartValue } from './finish-aggregate.ts'
 import { ALL_EVENTS } from './parts.ts'
+import {
+  type CandidatesRow,
+  candidatesSql,
+  choiceSql,
+  type GroupChoice,
+  groupText,
+  isByCount,
+  missedMax,
+} from './top-groups.ts'
 
 /** Rows of a query's result that it takes over at a time. */
 export const MAIN_SLICE_ROWS = 1_000
@@ -29,8 +44,11 @@ export interface AggregateTask extends AggregateQuery {
   readonly fromNs: bigint
   readonly toNs: bigint
   readonly timeoutMs: number
-  /** Past QUERY_DISTINCT_MAX groups, those seen so far are still counted, but no new ones. */
+  /** Past FIRST_GROUPS_MAX groups, those seen so far are still counted, but no new ones. */
   readonly keepsFirstGroups?: boolean
+  readonly groups?: GroupChoice
+  /** The keys of `groups`, where the rows are not grouped by them. */
+  readonly othersOf?: readonly GroupKey[]
 }
 
 export interface AggregateRow {
@@ -50,8 +68,13 @@ export interface AggregateResult {
   readonly total: bigint
   /** How many groups there are in all. */
   readonly groups: number
-  /** Quantiles and distinct values are estimates. */
+  /** Quantiles, distinct values, or which groups are the largest and how many there are. */
   readonly isEstimated: boolean
+  /**
+   * How many events a group may have that is not in the rows though it is one of the largest;
+   * undefined where none is missing.
+   */
+  readonly missedMax?: number
   readonly stats: EngineStats
 }
 
@@ -68,15 +91,23 @@ const NOTHING: EngineStats = { rowsRead: 0, engineMs: 0 }
 export class AggregateStore {
   readonly #clickhouse: ClickHouse
   readonly #tables: ProjectionTables
+  readonly #groupsMax: number
 
-  constructor(clickhouse: ClickHouse, tables: ProjectionTables) {
+  /** `groupsMax`: for tests. */
+  constructor(
+    clickhouse: ClickHouse,
+    tables: ProjectionTables,
+    { groupsMax = QUERY_DISTINCT_MAX } = {},
+  ) {
     this.#clickhouse = clickhouse
     this.#tables = tables
+    this.#groupsMax = groupsMax
   }
 
   /**
-   * Distinct values and quantiles are exact while they fit memory, and estimates past that. Throws
-   * `malformed` for a query that asks for too much, `unavailable` when there is no answer in time.
+   * Distinct values and quantiles are exact while they fit memory, and estimates past that; so is
+   * which groups have the most events. Throws `malformed` for a query that asks for too much,
+   * `unavailable` when there is no answer in time.
    * `signal` ends the query.
    */
   async run(task: AggregateTask, signal?: AbortSignal): Promise<AggregateResult> {
@@ -89,7 +120,7 @@ export class AggregateStore {
     }
   }
 
-  /** Or by estimates, when the exact values do not fit memory. */
+  /** Or by estimates, when the exact values or all groups do not fit memory. */
   async #runExactly(
     task: AggregateTask,
     blocks: ReadBlocks,
@@ -100,9 +131,79 @@ export class AggregateStore {
       return await this.#run(task, { isExact: true, blocks }, signal)
     } catch (cause) {
       const timeoutMs = endMs - performance.now()
-      if (!isOutOfMemory(cause) || !hasEstimates(task) || timeoutMs < 1) throw cause
-      return this.#run({ ...task, timeoutMs }, { isExact: false, blocks }, signal)
+      const isTooMuch = isOutOfMemory(cause) || isTooManyGroups(cause)
+      if (!isTooMuch || timeoutMs < 1) throw cause
+      const rest = { ...task, timeoutMs }
+      if (isByCount(task) && !task.keepsFirstGroups) return this.#runTop(rest, blocks, signal)
+      if (!isOutOfMemory(cause) || !hasEstimates(task)) throw cause
+      return this.#run(rest, { isExact: false, blocks }, signal)
     }
+  }
+
+  #settings({ timeoutMs, keepsFirstGroups = false }: AggregateTask, blocks: ReadBlocks) {
+    const settings = querySettings(timeoutMs, blocks)
+    if (keepsFirstGroups) return { ...settings, group_by_overflow_mode: 'any' } as const
+    const max_rows_to_group_by = String(this.#groupsMax)
+    return { ...settings, max_rows_to_group_by, group_by_overflow_mode: 'throw' } as const
+  }
+
+  /** Counts candidates for the largest groups: see `top-groups.ts`. */
+  async #runTop(
+    task: AggregateTask,
+    blocks: ReadBlocks,
+    signal: AbortSignal | undefined,
+  ): Promise<AggregateResult> {
+    const endMs = performance.now() + task.timeoutMs
+    const found = await this.#candidates(task, blocks, signal)
+    const run = (changes: Partial<AggregateTask>) => {
+      const timeoutMs = Math.max(1, endMs - performance.now())
+      const isExact = !hasEstimates(task)
+      return this.#run({ ...task, ...changes, timeoutMs }, { isExact, blocks }, signal)
+    }
+    const groups = { texts: found.texts, isIn: true }
+    const counted = await run({ groups, hasOthers: false })
+    const rows = counted.rows.filter(({ isOthers }) => !isOthers)
+    const shown = [...new Set(rows.map(({ group }) => groupText(group)))]
+    const others = task.hasOthers
+      ? await run({
+          groups: { texts: shown, isIn: false },
+          othersOf: task.keys,
+          keys: task.keys.filter(({ kind }) => kind === 'bucket'),
+        })
+      : undefined
+    const rest = others?.rows.map((row) => ({ ...row, isOthers: true })) ?? []
+    const missed = missedMax(found, task)
+    return {
+      rows: [...rows, ...rest],
+      total: BigInt(found.total),
+      groups: Math.round(found.groups),
+      isEstimated: true,
+      ...(!isCertain(rows, task, missed) && { missedMax: missed }),
+      stats: counted.stats,
+    }
+  }
+
+  async #candidates(
+    task: AggregateTask,
+    blocks: ReadBlocks,
+    signal: AbortSignal | undefined,
+  ): Promise<CandidatesRow> {
+    return this.#tables.read(task.streams, async (tables) => {
+      const params = new SqlParams()
+      const sql = candidatesSql(task)
+      const of = { ...task, columns: sql.columns }
+      const branches = unionBranches(of, this.#tables.database, tables, params)
+      if (branches === undefined) return { total: '0', groups: 0, texts: [], least: 0 }
+      const settings = this.#settings(task, blocks)
+      const options = signal && { signal }
+      const [row] = await this.#clickhouse.query<CandidatesRow>(
+        sql.over(branches),
+        params.values,
+        settings,
+        options,
+      )
+      return row!
+    })
   }
 
   async #run(
@@ -122,7 +223,11 @@ export class AggregateStore {
     const params = new SqlParams()
     const sql = aggregateSql(task, params, isExact)
     const { columns, tail, counts } = sql
-    const of = { ...task, columns, tail, ...(counts && { counts }) }
+    const { groups } = task
+    // By the keys of the groups, which those of the statement may not have.
+    const by = { ...task, keys: task.othersOf ?? task.keys }
+    const where = groups && { where: choiceSql(by, groups, params) }
+    const of = { ...task, columns, tail, ...(counts && { counts }), ...where }
     const branches = unionBranches(of, this.#tables.database, tables, params)
     const settings = counts === undefined ? NO_PROJECTIONS : ''
     let stats = NOTHING
@@ -136,12 +241,14 @@ export class AggregateStore {
         : await this.#clickhouse.query<ResultRow>(
             `${sql.over(branches)} ${settings}`,
             params.values,
-            settingsOf(task, blocks),
+            this.#settings(task, blocks),
             options,
           )
     const sums = sumUp(rows)
     // The engine counts the groups of each thread by themselves.
-    if (!task.keepsFirstGroups && sums.groups > QUERY_DISTINCT_MAX) throw tooManyGroups()
+    if (!task.keepsFirstGroups && sums.groups > this.#groupsMax) {
+      throw tooManyGroups(this.#groupsMax)
+    }
     const read: AggregateRow[] = []
     for (const row of rows) {
       if (read.length % MAIN_SLICE_ROWS === MAIN_SLICE_ROWS - 1) await mainTurns.next()
@@ -149,11 +256,6 @@ export class AggregateStore {
     }
     return { ...sums, rows: read, isEstimated: !isExact, stats }
   }
-}
-
-function settingsOf({ timeoutMs, keepsFirstGroups = false }: AggregateTask, blocks: ReadBlocks) {
-  const overflow = keepsFirstGroups ? ('any' as const) : ('throw' as const)
-  return { ...querySettings(timeoutMs, blocks), group_by_overflow_mode: overflow }
 }
 
 function readRow(
@@ -193,6 +295,21 @@ function sumUp(rows: readonly ResultRow[]) {
   const total = rows.reduce((sum, row) => sum + count(row), 0n)
   if (first.places === undefined) return { total, groups: rows.length }
   return { total, groups: Math.max(...rows.map((row) => Number(row.places))) }
+}
+
+/** Whether no group that is missing can be larger than those in the rows. */
+function isCertain(
+  rows: readonly AggregateRow[],
+  { order, limit, keys }: AggregateTask,
+  missed: number,
+): boolean {
+  const counts = new Map<string, number>()
+  for (const { group, values } of rows) {
+    const text = groupText(group)
+    counts.set(text, (counts.get(text) ?? 0) + Number(values[order.index]))
+  }
+  if (keys.length === 0 || counts.size < limit) return missed < 1
+  return Math.min(...counts.values()) >= missed
 }
 
 function hasEstimates({ aggregates }: AggregateTask): boolean {
