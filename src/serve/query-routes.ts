@@ -29,7 +29,15 @@ export function queryRoutes(deps: QueryRoutesDeps): Route[] {
 
 const ROW: ObjectSchema = {
   type: 'object',
-  properties: { _bucket: { type: 'string', format: 'date-time' } },
+  properties: {
+    _bucket: { type: 'string', format: 'date-time' },
+    _left_out: {
+      type: 'object',
+      properties: {},
+      additionalProperties: { type: 'integer' },
+      description: 'By aggregate: values that are no numbers; absent where all are',
+    },
+  },
   additionalProperties: {},
 }
 const STATS: ObjectSchema = {

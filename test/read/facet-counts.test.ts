@@ -48,7 +48,7 @@ async function count(total: number, fails: (task: AggregateTask) => Error | unde
         const isTotal = task.keys.length === 0
         const row = { group: isTotal ? [] : [VALUE], isOthers: false, bucket: undefined }
         return {
-          rows: [{ ...row, values: ['7'] }],
+          rows: [{ ...row, values: ['7'], leftOut: [0] }],
           total: BigInt(isTotal ? total : 9),
           groups: 3,
           isEstimated: false,

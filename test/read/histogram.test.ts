@@ -40,6 +40,7 @@ function projection(minutesMax: number, asked: number[]): AggregateDeps {
       const rows = [...counts].map(([index, count]) => ({
         group: [{ kind: 'string', text: 'info' } as const],
         isOthers: false,
+        leftOut: [0],
         bucket: index,
         values: [String(count)],
       }))

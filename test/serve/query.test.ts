@@ -139,9 +139,13 @@ test('facets of more events than a sample has are exact as well', async () => {
       if(number % 4 = 0, 'error', ''),
       if(number % 3 = 0, '{}', concat('{"old":', toString(number >= ${FACET_EVENTS_MAX}), '}'))
     FROM numbers(${rows})`)
-  const { json } = await harness().rest.call('POST', `/v1/streams/${harness().streamId}/facets`, {
-    body: { fields: ['old', '_level', 'none'] },
-  })
+  const ask = () =>
+    harness().rest.call('POST', `/v1/streams/${harness().streamId}/facets`, {
+      body: { fields: ['old', '_level', 'none'] },
+    })
+  // On a busy machine a second may not be enough.
+  let { json } = await ask()
+  for (let tries = 0; json.sampled && tries < 20; tries++) json = (await ask()).json
   assert.deepEqual([json.events, json.sampled, json.covered], [rows, false, null])
   const newer = FACET_EVENTS_MAX - Math.ceil(FACET_EVENTS_MAX / 3)
   assert.deepEqual(json.facets, [

@@ -6,7 +6,7 @@
 import type { AggregateResult, AggregateRow } from '../../store/projection/reads/aggregate-store.ts'
 import type { Aggregate } from '../../store/projection/reads/parts.ts'
 import { type Honesty, honestMembers } from '../answer-coverage.ts'
-import { type AggregateRequest, bucketsOf } from './aggregate-request.ts'
+import { type AggregateRequest, bucketsOf, LEFT_OUT } from './aggregate-request.ts'
 import { bucketSeconds, bucketTime, formatStep } from './buckets.ts'
 import { groupJson } from './group-json.ts'
 
@@ -102,7 +102,16 @@ class RowWriter {
       const value = this.#value(aggregate, row?.values[index], bucket)
       return `${JSON.stringify(aggregate.name)}:${value}`
     })
-    return `{${[...members, ...time, ...values].join(',')}}`
+    return `{${[...members, ...time, ...values, ...this.#leftOut(row)].join(',')}}`
+  }
+
+  /** By the names of aggregates, where values were left out that are no numbers. */
+  #leftOut(row: AggregateRow | undefined): string[] {
+    const counts = this.#request.aggregates.flatMap(({ name }, index) => {
+      const count = row?.leftOut[index] ?? 0
+      return count === 0 ? [] : [`${JSON.stringify(name)}:${count}`]
+    })
+    return counts.length === 0 ? [] : [`"${LEFT_OUT}":{${counts.join(',')}}`]
   }
 
   #value({ fn }: Aggregate, value: string | undefined, bucket: number | undefined): string {

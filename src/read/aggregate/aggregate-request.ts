@@ -33,6 +33,8 @@ export interface AggregateRequest extends ReadRequest {
 }
 
 export const GROUPS_DEFAULT = 100
+/** The member of a row for values that are no numbers. */
+export const LEFT_OUT = '_left_out'
 const NAME_CHARS_MAX = 64
 
 const AGGREGATE: ObjectSchema = {
@@ -136,7 +138,7 @@ export function readAggregateRequest(
     return readKey(`${within}group_by[${index}]`, key, read)
   })
   assertOneBucket(keys)
-  assertNamesDiffer([...keys, ...aggregates].map(({ name }) => name))
+  assertNamesDiffer([LEFT_OUT, ...[...keys, ...aggregates].map(({ name }) => name)])
   const order = readOrder(members.order_by, aggregates, keys)
   const request = { ...read, aggregates, keys, order, limit: limit as number }
   assertCells(request)

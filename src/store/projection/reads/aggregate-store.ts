@@ -59,6 +59,8 @@ export interface AggregateRow {
   readonly bucket: number | undefined
   /** JSON of each aggregate. */
   readonly values: readonly string[]
+  /** Of each aggregate of numbers, how many values were none. */
+  readonly leftOut: readonly number[]
 }
 
 export interface AggregateResult {
@@ -265,6 +267,7 @@ function readRow(
 ): AggregateRow {
   const fields = keys.filter(({ kind }) => kind !== 'bucket')
   const isOthers = Number(row.rank ?? 0) > limit
+  const parts = partValues(row)
   const mark = row.rank === undefined ? '' : '_'
   const group = fields.map((_, index): GroupValue => {
     const kind = GROUP_KINDS[Number(row[`k${index}${mark}`])] ?? 'null'
@@ -274,7 +277,8 @@ function readRow(
     group: isOthers ? [] : group,
     isOthers,
     bucket: row.b === undefined ? undefined : Number(row.b),
-    values: placed.map((parts) => finishAggregate(parts, partValues(row))),
+    values: placed.map((one) => finishAggregate(one, parts)),
+    leftOut: placed.map(({ at }) => (at.leftOut === undefined ? 0 : Number(parts[at.leftOut]))),
   }
 }
 

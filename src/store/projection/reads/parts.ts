@@ -56,6 +56,7 @@ type PartName =
   | 'integers'
   | 'floats'
   | 'numbers'
+  | 'leftOut'
   | 'quantiles'
   | 'Int64'
   | 'UInt64'
@@ -66,10 +67,10 @@ const NEEDS: Readonly<Record<Exclude<AggregateFunction, keyof typeof QUANTILES>,
   rate: ['count'],
   numbers: ['numbers'],
   uniq: ['uniq'],
-  sum: ['integers', 'floats'],
-  avg: ['integers', 'floats', 'numbers'],
-  min: ['Int64', 'UInt64', 'Float64'],
-  max: ['Int64', 'UInt64', 'Float64'],
+  sum: ['integers', 'floats', 'leftOut'],
+  avg: ['integers', 'floats', 'numbers', 'leftOut'],
+  min: ['Int64', 'UInt64', 'Float64', 'leftOut'],
+  max: ['Int64', 'UInt64', 'Float64', 'leftOut'],
 }
 
 /** The index of the part that counts all events. */
@@ -109,7 +110,7 @@ export class Parts {
     return aggregates.map((one, index) => {
       const { fn } = one
       const list = levels.get(sourceKey(one)) ?? []
-      const names = isQuantile(fn) ? (['quantiles', 'numbers'] as const) : NEEDS[fn]
+      const names = isQuantile(fn) ? (['quantiles', 'numbers', 'leftOut'] as const) : NEEDS[fn]
       const at = names.map((name) => [name, this.#placeOf(name, one, list, index)] as const)
       const quantile = isQuantile(fn) ? list.indexOf(QUANTILES[fn]) + 1 : 0
       return { fn, at: Object.fromEntries(at), quantile }
@@ -123,7 +124,7 @@ export class Parts {
     index: number,
   ): number {
     if (name === 'count' && field === undefined && query === undefined) return ALL_EVENTS
-    const isEnd = fn === 'min' || fn === 'max'
+    const isEnd = (fn === 'min' || fn === 'max') && name !== 'leftOut'
     const key = `${name}|${isEnd ? fn : ''}|${sourceKey({ field, query })}`
     const condition = (branch: UnionBranch) => {
       return query === undefined ? undefined : this.#condition(query, branch, index)
@@ -150,6 +151,12 @@ export class Parts {
         return addable((branch) => {
           const counts = both(condition(branch), hasValue(field, branch))
           return branch.isCounted ? `sumIf(events, ${counts})` : `countIf(${counts})`
+        })
+      case 'leftOut':
+        return addable((branch) => {
+          const others = otherKinds(field, branch)
+          if (others.length === 0) return 'toUInt64(0)'
+          return `countIf(${both(condition(branch), `(${others.join(' OR ')})`)})`
         })
       case 'numbers':
         return addable((branch) => `count(${given(branch, number(field, branch), 'Float64')})`)
@@ -226,6 +233,17 @@ function hasValue(field: FieldRef | undefined, { fields }: UnionBranch): string 
   }
   if (field.label === '_level') return "level != ''"
   return field.label === '_service' ? "service != ''" : 'true'
+}
+
+/** Conditions that the value is no number: a number in a string is none either. */
+function otherKinds(field: FieldRef | undefined, { fields }: UnionBranch): string[] {
+  if (field?.kind !== 'path') return []
+  const { scalars, elements, hasObjects } = fields.typesOf([field.path])
+  const column = dynamicColumn([field.path])!.sql
+  const kinds = scalars.filter((type) => type === 'String' || type === 'Bool')
+  const others = kinds.map((type) => `isNotNull(${column}.:${type})`)
+  if (elements.length > 0 || hasObjects) others.push(`startsWith(dynamicType(${column}), 'Array')`)
+  return others
 }
 
 /** The values of one type; NULL where the path has none of it. */

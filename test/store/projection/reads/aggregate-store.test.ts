@@ -26,7 +26,7 @@ import { StoreError } from '../../../../src/store/store-error.ts'
 import { createRandom } from '../../../support/random.ts'
 import { openTestClickHouse } from '../../../support/stores.ts'
 import { learnedCatalog, unknownCatalog } from '../compile/test-catalog.ts'
-import { groupText, naiveAggregate, type PlainEvent } from './naive-aggregate.ts'
+import { groupText, naiveAggregate, naiveLeftOut, type PlainEvent } from './naive-aggregate.ts'
 
 const tableOf = (streamId: StreamId) => projectionTable(clickhouse.database, streamId)
 
@@ -149,7 +149,7 @@ function run(
 /** Groups with their values, in any order. */
 function shown({ rows }: AggregateResult): string[] {
   return rows
-    .map(({ group, bucket, values }) => {
+    .map(({ group, bucket, values, leftOut }) => {
       const texts = group.map(({ kind, text }) => {
         return kind === 'string'
           ? JSON.stringify(text)
@@ -157,9 +157,18 @@ function shown({ rows }: AggregateResult): string[] {
             ? `other ${text}`
             : text || 'null'
       })
-      return [...texts, ...(bucket === undefined ? [] : [bucket]), ...values].join(' | ')
+      return [
+        ...texts,
+        ...(bucket === undefined ? [] : [bucket]),
+        ...values,
+        ...leftOutText(leftOut),
+      ].join(' | ')
     })
     .sort()
+}
+
+const leftOutText = (counts: readonly number[]) => {
+  return counts.some((count) => count > 0) ? [`left out ${counts}`] : []
 }
 
 const AGGREGATES = [
@@ -205,7 +214,13 @@ function naiveShown(
         const of = 'field' in one ? meant.map(({ fields }) => fields[one.field]) : undefined
         return naiveAggregate(fn, of, meant.length).replace('e+', 'e')
       })
-      return [...(name === '' ? [] : [name]), ...values].join(' | ')
+      const leftOut = AGGREGATES.map((one) => {
+        const isOfNumbers = !['count', 'uniq'].includes(one.fn)
+        if (!isOfNumbers || !('field' in one)) return 0
+        const meant = 'query' in one ? group.filter(({ fields }) => fields.string === '"a"') : group
+        return naiveLeftOut(meant.map(({ fields }) => fields[one.field]))
+      })
+      return [...(name === '' ? [] : [name]), ...values, ...leftOutText(leftOut)].join(' | ')
     })
     .sort()
 }

@@ -71,3 +71,9 @@ export function naiveAggregate(
     }
   }
 }
+
+/** How many values are there and are no numbers. */
+export function naiveLeftOut(values: readonly (string | undefined)[]): number {
+  const present = values.filter((json) => groupText(json) !== 'null') as string[]
+  return present.filter((json) => numberOf(json) === undefined).length
+}

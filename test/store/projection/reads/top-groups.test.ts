@@ -1,7 +1,8 @@
 /**
  * Goal: the groups with the most events are found among more than there is memory for, with exact
  * counts; and how large a missing one may be is said truly.
- * Method: the real engine; more groups than may be built, some of them large; the same computed plainly.
+ * Method: the real engine; more groups than may be built, some of them large; the same computed
+ * plainly.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
