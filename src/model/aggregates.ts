@@ -65,11 +65,17 @@ export type FieldRef =
   | { readonly kind: 'path'; readonly path: string }
   | { readonly kind: 'system'; readonly label: Label }
 
-/** `count` buckets of `stepMs` from `startMs`, a multiple of the step since 1970, in UTC. */
+/** `count` buckets of `stepMs` from `startMs` on, one after another. */
 export interface Buckets {
   readonly stepMs: number
   readonly startMs: number
   readonly count: number
+  /** Where they differ in length: when each begins, and when the last one ends. */
+  readonly starts?: readonly number[]
+  /** As in a request: `1d`. */
+  readonly step: string
+  /** By whose clocks they begin: a name of IANA's list. */
+  readonly timeZone: string
 }
 
 export type GroupKey =

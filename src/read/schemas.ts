@@ -10,6 +10,14 @@ const MOMENT: StringSchema = {
   description: 'RFC 3339, `now`, or a time before it such as `-15m` (`s`, `m`, `h`, `d`, `w`)',
 }
 
+/** Of buckets of time. */
+export const TIME_ZONE: StringSchema = {
+  type: 'string',
+  default: 'UTC',
+  description: 'By whose clocks buckets begin: a name of the IANA list',
+  examples: ['Europe/Berlin'],
+}
+
 /** In the query language: docs/language.md. */
 export const QUERY_TEXT: StringSchema = {
   type: 'string',

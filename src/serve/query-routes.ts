@@ -85,6 +85,7 @@ function queryKind(deps: QueryRoutesDeps): ReadKind {
       ),
       bucket: nullable({ type: 'string' }, { description: 'The step of buckets, null without' }),
       bucket_ms: nullable({ type: 'integer' }, { description: 'The same in milliseconds' }),
+      time_zone: nullable({ type: 'string' }, { description: 'By whose clocks buckets begin' }),
     }),
     run: async (members, find, signal) => {
       const request = readAggregateRequest(members, deps.nowMs())
@@ -129,7 +130,11 @@ function histogramKind(deps: QueryRoutesDeps): ReadKind {
       },
       total: { type: 'integer' },
       bucket: { type: 'string', description: 'The step of buckets' },
-      bucket_ms: { type: 'integer', description: 'The same in milliseconds' },
+      bucket_ms: nullable(
+        { type: 'integer' },
+        { description: 'The same in milliseconds, null where buckets differ' },
+      ),
+      time_zone: { type: 'string', description: 'By whose clocks buckets begin' },
     }),
     run: async (members, find, signal) => {
       const request = readHistogramRequest(members, deps.nowMs())

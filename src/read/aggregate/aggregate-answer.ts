@@ -7,7 +7,7 @@ import type { AggregateResult, AggregateRow } from '../../store/projection/reads
 import type { Aggregate } from '../../store/projection/reads/parts.ts'
 import { type Honesty, honestMembers } from '../answer-coverage.ts'
 import { type AggregateRequest, bucketsOf, LEFT_OUT } from './aggregate-request.ts'
-import { bucketSeconds, bucketTime, formatStep } from './buckets.ts'
+import { bucketMembers, bucketSeconds, bucketTime } from './buckets.ts'
 import { groupJson } from './group-json.ts'
 
 const NS_PER_SECOND = 1e9
@@ -29,8 +29,7 @@ export function* aggregateJson(
     groups,
     estimated: isEstimated,
     missed_max: missedMax ?? null,
-    bucket: buckets === undefined ? null : formatStep(buckets.stepMs),
-    bucket_ms: buckets?.stepMs ?? null,
+    ...bucketMembers(buckets),
     ...honestMembers(honesty),
     stats: {
       elapsed_ms: Math.round(elapsedMs * 10) / 10,

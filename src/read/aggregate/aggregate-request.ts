@@ -17,7 +17,7 @@ import {
 } from '../../model/aggregates.ts'
 import type { Aggregate } from '../../store/projection/reads/parts.ts'
 import { type ReadMembers, type ReadRequest, readQueryText, readRequest } from '../read-request.ts'
-import { QUERY_TEXT, READ_PROPERTIES } from '../schemas.ts'
+import { QUERY_TEXT, READ_PROPERTIES, TIME_ZONE } from '../schemas.ts'
 import { planBuckets } from './buckets.ts'
 import { readFieldRef } from './field-ref.ts'
 
@@ -105,6 +105,7 @@ export const AGGREGATE_PROPERTIES = {
     description:
       'An aggregate or a field, by its name; the first aggregate, most first, when left out',
   },
+  time_zone: TIME_ZONE,
   limit: {
     type: 'integer',
     minimum: 1,
@@ -130,12 +131,13 @@ export function readAggregateRequest(
 ): AggregateRequest {
   const read = readRequest(members, nowMs)
   const { group_by: groupBy = [], limit = GROUPS_DEFAULT, others = false } = members
+  const zone = members.time_zone as string | undefined
   const listed = members.aggregates as readonly AggregateMembers[] | undefined
   const aggregates = (listed ?? [{ fn: 'count' as const }]).map((one, index) => {
     return readAggregate(one, `${within}aggregates[${index}]`)
   })
   const keys = (Array.isArray(groupBy) ? groupBy : [groupBy]).map((key, index) => {
-    return readKey(`${within}group_by[${index}]`, key, read)
+    return readKey(`${within}group_by[${index}]`, key, read, zone)
   })
   assertOneBucket(keys)
   assertNamesDiffer([LEFT_OUT, ...[...keys, ...aggregates].map(({ name }) => name)])
@@ -169,10 +171,16 @@ function readAggregate({ fn, field, as, query }: AggregateMembers, where: string
   }
 }
 
-function readKey(where: string, key: unknown, range: ReadRequest): GroupKey {
+function readKey(
+  where: string,
+  key: unknown,
+  range: ReadRequest,
+  zone: string | undefined,
+): GroupKey {
   if (typeof key === 'string') return { ...readFieldRef(where, key), name: key }
   const { bucket } = key as { readonly bucket: string }
-  return { kind: 'bucket', name: '_bucket', buckets: planBuckets(`${where}.bucket`, bucket, range) }
+  const buckets = planBuckets(`${where}.bucket`, bucket, range, zone)
+  return { kind: 'bucket', name: '_bucket', buckets }
 }
 
 /** What the request's buckets of time are, if it has any. */

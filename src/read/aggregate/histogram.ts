@@ -11,13 +11,14 @@ import { type Honesty, honestMembers, type TimeRange, UNLEARNED } from '../answe
 import { countedFor, missesPaths } from '../depends-on-catalog.ts'
 import type { AskedStreams } from '../read-deps.ts'
 import { type ReadMembers, type ReadRequest, readRequest } from '../read-request.ts'
-import { READ_PROPERTIES } from '../schemas.ts'
+import { READ_PROPERTIES, TIME_ZONE } from '../schemas.ts'
 import type { AggregateDeps } from './aggregate.ts'
-import { bucketTime, formatStep, planBuckets } from './buckets.ts'
+import { bucketMembers, bucketStartMs, bucketTime, planBuckets } from './buckets.ts'
 
 export const HISTOGRAM_PROPERTIES = {
   ...READ_PROPERTIES,
   bucket: { type: 'string', default: 'auto', description: '`auto` or a step such as `5m`' },
+  time_zone: TIME_ZONE,
 } as const satisfies Readonly<Record<string, Schema>>
 
 export interface HistogramRequest extends ReadRequest {
@@ -27,8 +28,11 @@ export interface HistogramRequest extends ReadRequest {
 /** `members` are as `HISTOGRAM_PROPERTIES` say. Throws `malformed`. */
 export function readHistogramRequest(members: ReadMembers, nowMs: number): HistogramRequest {
   const read = readRequest(members, nowMs)
-  const { bucket = 'auto' } = members
-  return { ...read, buckets: planBuckets('bucket', bucket as string, read) }
+  const { bucket = 'auto', time_zone: zone } = members
+  return {
+    ...read,
+    buckets: planBuckets('bucket', bucket as string, read, zone as string | undefined),
+  }
 }
 
 /** The level of events that have none. */
@@ -122,7 +126,7 @@ async function countParts(
   let index = buckets.count
   while (end > fromNs && leftMs() > 0) {
     index = Math.max(0, index - count)
-    const start = BigInt(buckets.startMs + index * buckets.stepMs) * NS_PER_MS
+    const start = BigInt(bucketStartMs(buckets, index)) * NS_PER_MS
     const range = { fromNs: start > fromNs ? start : fromNs, toNs: end }
     try {
       results.push({ range, result: await run(range, leftMs()) })
@@ -168,8 +172,7 @@ function histogramJson(
     return `{"_bucket":"${time}","count":${count},"levels":{${named.join(',')}}}`
   })
   const tail = {
-    bucket: formatStep(buckets.stepMs),
-    bucket_ms: buckets.stepMs,
+    ...bucketMembers(buckets),
     ...honestMembers(honesty),
     stats: { elapsed_ms: Math.round(elapsedMs * 10) / 10 },
   }

@@ -5,7 +5,7 @@ import { VIEW_BYTES_MAX, VIEW_COLUMNS_MAX, VIEW_TAGS_MAX } from '../../limits.ts
 import type { ChartType, ViewRange, ViewSettings } from '../../store/control/view.ts'
 import { AGGREGATE_PROPERTIES, readAggregateRequest } from '../aggregate/aggregate-request.ts'
 import { type ReadMembers, readQueryText } from '../read-request.ts'
-import { READ_PROPERTIES } from '../schemas.ts'
+import { READ_PROPERTIES, TIME_ZONE } from '../schemas.ts'
 
 const CHART_TYPES: readonly ChartType[] = ['lines', 'bars', 'top']
 const TEXT_CHARS_MAX = 2_000
@@ -39,6 +39,7 @@ const CHART: Schema = {
         aggregates: AGGREGATE_PROPERTIES.aggregates,
         group_by: { type: 'array', items: { type: 'string' }, description: 'Dotted paths' },
         bucket: { type: 'string', description: '`auto` or a step; left out: not over time' },
+        time_zone: TIME_ZONE,
         type: { type: 'string', enum: CHART_TYPES },
       },
       required: ['type'],
@@ -139,12 +140,13 @@ function assertRuns(settings: ViewSettings): void {
 /** Of the aggregating query that the view is; `changes` are the caller's own. */
 export function aggregateMembers(settings: ViewSettings, changes: ReadMembers): ReadMembers {
   const { chart } = settings
-  const { group_by: paths = [], bucket, aggregates } = chart ?? {}
+  const { group_by: paths = [], bucket, aggregates, time_zone: timeZone } = chart ?? {}
   const groupBy = [...paths, ...(bucket === undefined ? [] : [{ bucket }])]
   return {
     ...rangeMembers(settings, changes),
     ...(aggregates !== undefined && { aggregates }),
     ...(groupBy.length > 0 && { group_by: groupBy }),
+    ...(timeZone !== undefined && { time_zone: timeZone }),
     ...changes,
   }
 }

@@ -15,6 +15,8 @@ export interface ViewChart {
   readonly group_by?: readonly string[]
   /** `auto` or a step; absent: not over time. */
   readonly bucket?: string
+  /** By whose clocks buckets begin. */
+  readonly time_zone?: string
   readonly type: ChartType
 }
 

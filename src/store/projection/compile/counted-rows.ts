@@ -15,6 +15,7 @@ import {
   OWN_SERVICE_IS_LABEL,
   OWN_SERVICE_IS_OTHER,
 } from '../counts.ts'
+import { bucketIndexSql } from './bucket-sql.ts'
 import type { Scope } from './scope.ts'
 import type { SqlParams } from './sql-params.ts'
 
@@ -126,7 +127,7 @@ export function countedSql(box: CountedBox, select: CountedSelect, params: SqlPa
   const groups: string[] = []
   const where = [...rows, boxSql(box, timeBasis, params)]
   if (buckets !== undefined) {
-    inner.push(`${bucketSql(box.unit, timeBasis, buckets, params)} AS b`)
+    inner.push(`${bucketIndexSql(key[timeBasis], buckets, box.unit.ms, params)} AS b`)
     outer.push('b')
     groups.push('b')
   }
@@ -191,20 +192,11 @@ function mentions(sql: string, column: string): boolean {
   return new RegExp(`\\b${column}\\b`).test(sql)
 }
 
-function bucketSql(
-  unit: CountsUnit,
-  basis: TimeBasis,
-  { startMs, stepMs }: Buckets,
-  params: SqlParams,
-): string {
-  const start = params.add('Int64', String(startMs / unit.ms))
-  const step = params.add('Int64', String(stepMs / unit.ms))
-  return `toUInt32(intDiv(${countsKey(unit)[basis]} - ${start}, ${step}))`
-}
-
 /** Whether whole units lie in one bucket each. */
 function fits(buckets: Buckets | undefined, { ms }: CountsUnit): boolean {
-  return buckets === undefined || (buckets.startMs % ms === 0 && buckets.stepMs % ms === 0)
+  if (buckets === undefined) return true
+  const { startMs, stepMs, starts = [startMs, stepMs] } = buckets
+  return starts.every((start) => start % ms === 0)
 }
 
 /** Event times before 1970 are never counted so: see `countsKey`. */

@@ -16,6 +16,7 @@ import type {
   Order,
   TimeBasis,
 } from '../../../model/aggregates.ts'
+import { bucketIndexSql } from '../compile/bucket-sql.ts'
 import { type Counts, type UnionBranch, unionOf } from '../compile/row-source.ts'
 import type { SqlParams } from '../compile/sql-params.ts'
 import { legKey } from './group-columns.ts'
@@ -147,17 +148,16 @@ class Statement {
     return textCharsMax === undefined ? text : `substringUTF8(${text}, 1, ${textCharsMax})`
   }
 
-  #bucket({ startMs, stepMs }: Buckets): string {
+  #bucket(buckets: Buckets): string {
     const { timeBasis } = this.#query
-    const start = this.#params.add('Int64', String(startMs))
-    const step = this.#params.add('Int64', String(stepMs))
+    const { startMs } = buckets
     // Before 1970, a time's whole milliseconds are rounded towards 1970, not down.
     const ns = `toUnixTimestamp64Nano(${timeBasis})`
     const isOld = timeBasis === 'event_time' && startMs < 0
     const ms = isOld
       ? `intDiv(${ns} - positiveModulo(${ns}, 1000000), 1000000)`
       : `toUnixTimestamp64Milli(${timeBasis})`
-    return `toUInt32(intDiv(${ms} - ${start}, ${step}))`
+    return bucketIndexSql(ms, buckets, 1, this.#params)
   }
 
   get #keyNames(): string[] {

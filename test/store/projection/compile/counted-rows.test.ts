@@ -188,13 +188,28 @@ function randomAsked(): Asked {
     timeBasis: random.pick(['ingested_at', 'event_time'] as const),
     fromNs,
     toNs,
-    buckets: random.below(2) === 0 ? undefined : { stepMs, startMs, count: 1 },
+    buckets:
+      random.below(2) === 0
+        ? undefined
+        : bucketsFrom(startMs, stepMs, random.below(2) === 0 && stepMs >= 60_000),
     labels: (['_stream', '_level', '_service'] as const).filter(() => random.below(3) === 0),
     removedBefore: new Map(
       STREAMS.map((stream) => [stream, random.below(2) ? 0n : mark()] as const),
     ) as ReadonlyMap<StreamId, SegmentId>,
     learnedMs: random.pick([2 ** 42, START_MS + random.below(SPAN_MS), 0]),
   }
+}
+
+/** `isUneven`: as days and months are. */
+function bucketsFrom(startMs: number, stepMs: number, isUneven = false): Buckets {
+  const buckets = { startMs, stepMs, count: 1, step: '', timeZone: 'UTC' }
+  if (!isUneven) return buckets
+  const starts = [startMs]
+  const endMs = START_MS + SPAN_MS + HOUR_MS
+  while (starts.at(-1)! < endMs && starts.length < 500) {
+    starts.push(starts.at(-1)! + stepMs * (1 + random.below(3)))
+  }
+  return { ...buckets, count: starts.length - 1, starts }
 }
 
 function catalogOf(stream: StreamId, untilMs: number): FieldCatalog {
@@ -212,7 +227,10 @@ function plain(rows: readonly Row[], asked: Asked): Map<string, number> {
     if (ns < asked.fromNs || ns >= asked.toNs) continue
     const { buckets } = asked
     const ms = Number(ns / NS_PER_MS) - (ns < 0n && ns % NS_PER_MS !== 0n ? 1 : 0)
-    const bucket = buckets && Math.floor((ms - buckets.startMs) / buckets.stepMs)
+    const bucket =
+      buckets?.starts === undefined
+        ? buckets && Math.floor((ms - buckets.startMs) / buckets.stepMs)
+        : buckets.starts.findLastIndex((start) => start <= ms)
     const values = { _stream: String(row.stream), _level: row.level, _service: row.service }
     const key = JSON.stringify([bucket, ...asked.labels.map((label) => values[label])])
     counts.set(key, (counts.get(key) ?? 0) + 1)
@@ -318,7 +336,7 @@ test('a count of whole units reads no rows', async () => {
   const { stats } = await counted(store, {
     ...asked,
     text: '_level:info',
-    buckets: { startMs: START_MS - HOUR_MS, stepMs: 1_500, count: 1 },
+    buckets: { ...bucketsFrom(START_MS - HOUR_MS, 1_500) },
   })
   assert(stats.rowsRead >= rows.length, `buckets of 1.5 s need the rows: ${stats.rowsRead}`)
 })

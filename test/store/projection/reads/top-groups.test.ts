@@ -122,7 +122,7 @@ function bigSum(count: number, from = 0): number {
 
 test('in buckets of time, each group is counted in each', async () => {
   const stepMs = 200_000
-  const buckets = { startMs: START_MS, stepMs, count: 10 }
+  const buckets = { startMs: START_MS, stepMs, count: 10, step: '200s', timeZone: 'UTC' }
   const { rows } = await run({
     keys: [USER, { kind: 'bucket', name: '_bucket', buckets }],
     limit: 1,
