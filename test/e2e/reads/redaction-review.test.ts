@@ -209,12 +209,17 @@ test(`its query means what it means to a search (seed ${seed})`, async () => {
     'tags',
     'none',
   ]
-  const tests = ['0', '1.5', '"-7"', '-7', 'true', '""', 'text', '*', '"[REDACTED]"', '"a plain"']
-  const others = ['NOT n.n:*', 'tags:(text OR true) -a:*', 'log:line*']
+  const tests = ['0', '1.5', '"-7"', '-7', 'true', '""', 'text', '"[REDACTED]"', '"a plain"']
+  const others = [
+    ...fields.map((field) => `${field}:*`),
+    'NOT n.n:*',
+    'tags:(text OR true) -a:*',
+    'log:line*',
+  ]
   const each = fields.flatMap((field) => tests.map((value) => `${field}:${value}`))
   // None with `*` for a field: of so many shapes the catalog learns the first ones only.
   let matches = 0
-  for (const query of someOf([...each, ...others])) {
+  for (const query of [...someOf(each), ...others]) {
     const { total } = await api.count(plain.id, { query })
     const told = await review(plain, { query })
     assert.deepEqual([told.events, told.matched], [EVENTS, total], query)
