@@ -35,7 +35,7 @@ test('kill -9 of the ClickHouse process: ingest continues, ClickHouse catches up
   const { seed, next } = createRandom()
   t.diagnostic(`TEST_SEED=${seed}`)
   const api = new Api(service)
-  const load = await Load.create(api, KINDS)
+  const load = await Load.create(api, KINDS, { pauseMs: 2 })
   t.after(() => load.stop())
   load.start()
   let wasDegraded = false

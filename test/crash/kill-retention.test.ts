@@ -13,12 +13,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Postgres } from '../../src/store/postgres.ts'
 import { eventually, recordingLog } from '../store/temporary.ts'
 import { Api, call, type Stream } from '../support/api.ts'
-import { rounds } from '../support/fuzzing.ts'
+import { ONLY_LONG, rounds } from '../support/fuzzing.ts'
 import { createRandom } from '../support/random.ts'
 import { makeDataDir, removeDataDir, Service } from '../support/service.ts'
 import { embeddedPostgresUrl } from '../support/store-socket.ts'
 
-const EVENTS = 1_200
+const EVENTS = ONLY_LONG ? 600 : 1_200
 const KILLS = rounds(6)
 const KILL_MS_MAX = 1_200
 const DAY_MS = 86_400_000

@@ -8,7 +8,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Api } from '../support/api.ts'
+import { Api, type EventPage, NDJSON_TYPE, type Stream } from '../support/api.ts'
 import { rounds } from '../support/fuzzing.ts'
 import { Load } from '../support/load.ts'
 import { createRandom } from '../support/random.ts'
@@ -49,13 +49,18 @@ test('kill -9 at random moments: acknowledged is stored once, a request is atomi
   const api = new Api(service)
   const load = await Load.create(api, KINDS)
   t.after(() => load.stop())
+  const kept = await api.createStream()
   for (let round = 0; round < ROUNDS; round++) {
     load.start()
     await sleep(LOAD_MS_MIN + next() * (LOAD_MS_MAX - LOAD_MS_MIN))
+    const told = await sendKept(api, kept, round)
     await service.kill()
     await load.stop()
     service = await Service.start({ dataDir })
     api.url = service.url
+    await assertFound(api, kept, round + 1)
+    assert.deepEqual(await sendKept(api, kept, round), told)
+    await assertFound(api, kept, round + 1)
   }
   await load.settleIdempotent()
   const verified = await verify(api, load)
@@ -65,6 +70,21 @@ test('kill -9 at random moments: acknowledged is stored once, a request is atomi
   )
   assert.ok(acknowledged > 30 && unanswered > 0, 'the load was there when it was killed')
 })
+
+/** Under a key of the round: status and answer, which are the same however often it is sent. */
+async function sendKept(api: Api, { key }: Stream, round: number) {
+  const headers = { 'content-type': NDJSON_TYPE, 'idempotency-key': `kept-${round}` }
+  const { status, text } = await api.ingest(key, '{"mark":"kept"}\n{"b":', headers)
+  assert.equal(status, 200, text)
+  return [status, text]
+}
+
+/** The next search finds what was acknowledged, whatever was projected of it. */
+async function assertFound(api: Api, { id }: Stream, events: number): Promise<void> {
+  const body = { query: 'mark:kept', limit: 1_000 }
+  const text = await api.rest(`/v1/streams/${id}/search`, 'POST', body)
+  assert.equal((JSON.parse(text) as EventPage).events.length, events)
+}
 
 test('after all of it the service stops by itself, and nothing of it is left', async () => {
   assert.deepEqual(await service.stop(), { code: 0, signal: null })

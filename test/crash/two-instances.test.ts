@@ -10,12 +10,12 @@ import { spawnSync } from 'node:child_process'
 import { after, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Api, call } from '../support/api.ts'
-import { rounds } from '../support/fuzzing.ts'
+import { ONLY_LONG, rounds } from '../support/fuzzing.ts'
 import { Load } from '../support/load.ts'
 import { makeDataDir, removeDataDir, Service } from '../support/service.ts'
 import { verify } from '../support/verify.ts'
 
-const ROUNDS = rounds(3)
+const ROUNDS = ONLY_LONG ? 1 : rounds(3)
 /** What containers on one volume do not share: the network; process ids and shared memory. */
 const CONTAINERS = [
   ['unshare', '--net'],

@@ -33,15 +33,16 @@ export async function eventually(
   check: () => boolean | Promise<boolean>,
   waitMs = 15_000,
 ): Promise<void> {
-  const deadline = performance.now() + waitMs
+  const startMs = performance.now()
   let last: unknown
-  while (performance.now() < deadline) {
+  for (let waitedMs = 0; waitedMs < waitMs; waitedMs = performance.now() - startMs) {
     try {
       if (await check()) return
     } catch (cause) {
       last = cause
     }
-    await sleep(25)
+    // Who has waited for seconds need not know it to the millisecond; to look costs both sides.
+    await sleep(Math.min(25 + waitedMs / 20, 250))
   }
   throw new Error(`not within ${waitMs} ms: ${what}`, { cause: last })
 }

@@ -5,6 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { type Answer, type Api, JSON_TYPE, NDJSON_TYPE, type Stream } from './api.ts'
+import { ONLY_LONG } from './fuzzing.ts'
 
 export const WRITER_KINDS = [
   'single',
@@ -48,6 +49,8 @@ const EVENTS: Readonly<Record<WriterKind, number>> = {
   idempotent: 25,
 }
 const FILLER = 'the quick brown fox jumps over the lazy dog '.repeat(4)
+/** Between a writer's requests: so many are under way at any time, and no more are to verify. */
+const PAUSE_MS = ONLY_LONG ? 6 : 2
 /** Large requests would crowd out the others. */
 const LARGE_PAUSE_FACTOR = 200
 /** After an answer that says later, and when nobody answers. */
@@ -135,7 +138,7 @@ export class Load {
       const stream = isOwn ? await api.createStream() : shared
       writers.push({ name: `${kind}${i}`, kind, stream, sent: [] })
     }
-    return new Load(api, writers, options.pauseMs ?? 2)
+    return new Load(api, writers, options.pauseMs ?? PAUSE_MS)
   }
 
   /** All writers send, one request after the other each, until `stop`. */

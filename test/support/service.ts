@@ -140,7 +140,7 @@ export class Service {
   }
 
   static async #start(options: ServiceOptions): Promise<Service> {
-    if (mayCopy(options)) copyData(process.env.TEST_DATA ?? '', options.dataDir)
+    if (mayCopy(options)) copyTemplate(options.dataDir)
     const service = new Service(options)
     const deadline = performance.now() + START_MS_MAX
     for (;;) {
@@ -239,18 +239,20 @@ export class Service {
   }
 }
 
-/**
- * To make a data directory takes longer than to start on it. The run of all tests has one where a
- * service has been started and stopped.
- */
 function mayCopy({ dataDir, args = [], env = {} }: ServiceOptions): boolean {
-  if (process.env.TEST_DATA === undefined || readdirSync(dataDir).length > 0) return false
+  if (readdirSync(dataDir).length > 0) return false
   return ![...args, ...Object.keys(env)].some((text) => /(postgres|clickhouse)[-_]url/i.test(text))
 }
 
-/** With owners and modes: PostgreSQL's files are another user's where we are root. */
-function copyData(from: string, to: string): void {
-  execFileSync('cp', ['-a', '--reflink=auto', `${from}/.`, to])
+/**
+ * To make a data directory takes longer than to start on it. The run of all tests has one where a
+ * service has been started and stopped: copies it into `dataDir`. Without such a run nothing.
+ */
+export function copyTemplate(dataDir: string): void {
+  const from = process.env.TEST_DATA
+  if (from === undefined) return
+  // With owners and modes: PostgreSQL's files are another user's where we are root.
+  execFileSync('cp', ['-a', '--reflink=auto', `${from}/.`, dataDir])
 }
 
 function commandOf(args: readonly string[], via: readonly string[] = []): [string, string[]] {

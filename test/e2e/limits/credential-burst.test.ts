@@ -6,21 +6,19 @@
 import assert from 'node:assert/strict'
 import { Agent, request } from 'node:http'
 import { after, before, test } from 'node:test'
-import { startEmbeddedPostgres } from '../../../src/embedded/postgres.ts'
-import type { EmbeddedStore } from '../../../src/embedded/supervisor.ts'
 import { createCredential } from '../../../src/model/credential.ts'
 import { Postgres } from '../../../src/store/postgres.ts'
 import { recordingLog } from '../../store/temporary.ts'
 import { Api, type Stream } from '../../support/api.ts'
+import { ONLY_LONG } from '../../support/fuzzing.ts'
 import { makeDataDir, removeDataDir, Service } from '../../support/service.ts'
+import { embeddedPostgresUrl } from '../../support/store-socket.ts'
 
-const KEYS = 3_000
+const KEYS = ONLY_LONG ? 1_500 : 3_000
 /** Keys of the first stream; the others are the second's. */
-const OF_FIRST = 900
-const storesDir = makeDataDir()
+const OF_FIRST = 0.3 * KEYS
 const dataDir = makeDataDir()
 const agent = new Agent({ keepAlive: true, maxSockets: KEYS })
-let store: EmbeddedStore
 let postgres: Postgres
 let service: Service
 let api: Api
@@ -28,10 +26,8 @@ let keys: readonly string[]
 let streams: readonly Stream[]
 
 before(async () => {
-  const log = recordingLog()
-  store = await startEmbeddedPostgres({ dataDir: storesDir, log })
-  postgres = new Postgres({ url: store.url, log })
-  service = await Service.start({ dataDir, env: { SLUICE_POSTGRES_URL: store.url } })
+  service = await Service.start({ dataDir })
+  postgres = new Postgres({ url: embeddedPostgresUrl(dataDir), log: recordingLog() })
   api = new Api(service)
   streams = [await api.createStream(), await api.createStream()]
   const made = Array.from({ length: KEYS }, () => createCredential('key'))
@@ -47,10 +43,9 @@ before(async () => {
 
 after(async () => {
   agent.destroy()
-  await service?.kill()
   await postgres?.end()
-  await store?.stop()
-  for (const path of [storesDir, dataDir]) await removeDataDir(path)
+  await service?.kill()
+  await removeDataDir(dataDir)
 })
 
 function send(key: string): Promise<number> {

@@ -8,37 +8,31 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { startEmbeddedClickHouse } from '../../../src/embedded/clickhouse.ts'
-import { startEmbeddedPostgres } from '../../../src/embedded/postgres.ts'
-import type { EmbeddedStore } from '../../../src/embedded/supervisor.ts'
-import { QUERY_DISTINCT_MAX, QUERY_GRACE_MS } from '../../../src/limits.ts'
+import { EXPORTS_MAX, QUERY_DISTINCT_MAX, QUERY_GRACE_MS } from '../../../src/limits.ts'
 import { ClickHouse } from '../../../src/store/clickhouse.ts'
-import { eventually, recordingLog } from '../../store/temporary.ts'
+import { eventually } from '../../store/temporary.ts'
 import { Api, NDJSON_TYPE, type Stream } from '../../support/api.ts'
-import { makeDataDir, removeDataDir, Service } from '../../support/service.ts'
-import { openTcpFront, type TcpFront } from '../../support/store-socket.ts'
+import { ONLY_LONG, someOf } from '../../support/fuzzing.ts'
+import { OwnStores } from '../../support/own-stores.ts'
+import { makeDataDir, removeDataDir, type Service } from '../../support/service.ts'
 
 const EVENTS = 1_100_000
+/** Far more than there are places for. */
+const AT_ONCE = ONLY_LONG ? 80 : 200
 const ALL = { from: '2020-01-01T00:00:00Z' }
 
-const storesDir = makeDataDir()
 const dataDir = makeDataDir()
-const stores: EmbeddedStore[] = []
-const fronts: TcpFront[] = []
+let stores: OwnStores
 let service: Service
 let api: Api
 let engine: ClickHouse
 let large: Stream
 
 before(async () => {
-  const log = recordingLog()
-  stores.push(await startEmbeddedPostgres({ dataDir: storesDir, log }))
-  stores.push(await startEmbeddedClickHouse({ dataDir: storesDir, log }))
-  for (const { url } of stores) fronts.push(await openTcpFront(url))
-  const [SLUICE_POSTGRES_URL = '', SLUICE_CLICKHOUSE_URL = ''] = fronts.map(({ url }) => url)
-  service = await Service.start({ dataDir, env: { SLUICE_POSTGRES_URL, SLUICE_CLICKHOUSE_URL } })
+  stores = await OwnStores.start()
+  service = await stores.startService(dataDir)
   api = new Api(service)
-  engine = new ClickHouse({ url: stores[1]!.url })
+  engine = new ClickHouse({ url: stores.clickHouse.url })
   large = await api.createStream()
   for (let at = 0; at < EVENTS; at += 100_000) {
     const lines = Array.from({ length: 100_000 }, (_, i) => `{"g":${at + i},"message":"w${i % 9}"}`)
@@ -51,9 +45,8 @@ before(async () => {
 after(async () => {
   await engine?.close()
   await service?.kill()
-  for (const front of fronts) await front.close()
-  for (const store of stores.reverse()) await store.stop()
-  for (const path of [storesDir, dataDir]) await removeDataDir(path)
+  await stores?.close()
+  await removeDataDir(dataDir)
 })
 
 interface Answer {
@@ -90,7 +83,7 @@ async function untilNothingRuns(): Promise<void> {
 }
 
 test('while the engine hangs, each read ends within its time and says so', async () => {
-  const pid = stores[1]!.pid()
+  const pid = stores.clickHouse.pid()
   assert(pid !== undefined)
   const asked: readonly (readonly [path: string, body: object])[] = [
     // Of the newest events there are enough past the checkpoint; this one is older.
@@ -122,7 +115,7 @@ test('an export whose reader goes away ends', async () => {
   const headers = { authorization: `Bearer ${api.token}`, accept: NDJSON_TYPE }
   const url = `${api.url}/v1/streams/${large.id}/search?query=message:w1&from=${ALL.from}`
   // More than may run at a time, so that places that are not given back are missed.
-  for (let n = 0; n < 20; n++) {
+  for (let n = 0; n < EXPORTS_MAX + 2; n++) {
     const gone = new AbortController()
     const answer = await fetch(url, { headers, signal: gone.signal })
     assert.equal(answer.status, 200)
@@ -166,7 +159,7 @@ test('hostile queries end in a refusal that names the place, or in an answer', a
     'NOT '.repeat(2_000),
     `"${'w '.repeat(4_000)}"`,
   ]
-  for (const query of hostile) {
+  for (const query of someOf(hostile)) {
     for (const path of ['search', 'query', 'histogram']) {
       const { status, json, tookMs } = await ask(path, { ...ALL, query, timeout_ms: 3_000 })
       const told = `${path} ${query.slice(0, 40)}: ${status} ${JSON.stringify(json).slice(0, 300)}`
@@ -178,9 +171,9 @@ test('hostile queries end in a refusal that names the place, or in an answer', a
   await untilNothingRuns()
 })
 
-test('200 queries at once: answers, or 429 with when to try again', async () => {
+test('very many queries at once: answers, or 429 with when to try again', async () => {
   const answers = await Promise.all(
-    Array.from({ length: 200 }, (_, n) =>
+    Array.from({ length: AT_ONCE }, (_, n) =>
       ask('query', { ...ALL, query: `message:/w${n % 9}$/`, group_by: ['message'] }),
     ),
   )

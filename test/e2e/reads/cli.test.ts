@@ -7,6 +7,7 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { after, before, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { makeDataDir, removeDataDir, Service } from '../../support/service.ts'
 
@@ -156,6 +157,7 @@ test('the clock is when events happened, unless receipt is asked for; it is told
   assert.doesNotMatch(received.out, /^2026-01-31 12:00/)
   let out = ''
   for (let turn = 0; turn < 50 && !out.includes('"200"'); turn++) {
+    if (turn > 0) await sleep(500)
     out = (await run(['query', 'web', 'late', '--by', 'n,`a,b`', ...then])).out
   }
   assert.match(out, /^200 +1 +1$/m)
@@ -175,6 +177,7 @@ test('tail: events as they come, until Ctrl+C', async () => {
     const key = (await run(['keys', 'create', 'web'])).out.trim()
     for (let turn = 0; turn < 50 && out === ''; turn++) {
       await run(['send'], `{"level":"warn","n":${turn}}\n{"level":"info"}\n`, { SLUICE_KEY: key })
+      await sleep(100)
     }
     assert.equal(JSON.parse(out.split('\n')[0]!).payload.level, 'warn')
     child.kill('SIGINT')

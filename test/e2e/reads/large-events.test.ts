@@ -37,14 +37,18 @@ function textOf(bytes: number, seed: number): string {
   return words.join(' ')
 }
 
+/** Texts of events, which differ by what precedes them. */
+const TEXTS = 100
+
 /** Event `n` has the word `needle<n>` and the field `n`. */
 async function fill(events: number, bytes: number): Promise<Stream> {
   const stream = await api.createStream()
   const each = Math.floor(8_000_000 / bytes)
+  const texts = Array.from({ length: TEXTS }, (_, n) => textOf(bytes, n))
   for (let from = 0; from < events; from += each) {
     const lines = Array.from({ length: Math.min(each, events - from) }, (_, at) => {
       const n = from + at
-      return JSON.stringify({ n, message: `needle${n} brown fox ${textOf(bytes, n)}` })
+      return JSON.stringify({ n, message: `needle${n} brown fox ${texts[n % TEXTS]}` })
     })
     const headers = { 'content-type': NDJSON_TYPE }
     const answer = await api.ingest(stream.key, lines.join('\n'), headers)

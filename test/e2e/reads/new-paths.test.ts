@@ -6,7 +6,7 @@
  * has learned the paths, while the events go from the raw store into ClickHouse.
  */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, before, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Api, type EventPage, type Stream } from '../../support/api.ts'
 import { makeDataDir, removeDataDir, Service } from '../../support/service.ts'
@@ -66,41 +66,45 @@ async function holdFrom(
   }
 }
 
-test('the first events of a stream are found by their words', async () => {
-  for (let streams = 0; streams < 2; streams++) {
-    const stream = await api.createStream()
-    await send(stream, { n: 1, note: 'Card declined', who: { name: 'ann' } })
-    await holdFrom(stream, 'who.name', {
-      declined: [1],
-      'note:"Card declined"': [1],
-      'note:declined': [],
-      'NOT declined': [],
-      'who.*:ann': [1],
-      '*:ann': [1],
-      ann: [1],
-    })
-    await send(stream, { n: 2, remark: 'Declined, too' })
-    await holdFrom(stream, 'remark', {
-      declined: [2, 1],
-      'NOT ann': [2],
-      'remark:"Declined, too"': [2],
-    })
-  }
-})
+// At once, as each waits for the catalog most of the time.
+describe('found at once', { concurrency: true }, () => {
+  test('the first events of a stream are found by their words', async () => {
+    const newStream = async () => {
+      const stream = await api.createStream()
+      await send(stream, { n: 1, note: 'Card declined', who: { name: 'ann' } })
+      await holdFrom(stream, 'who.name', {
+        declined: [1],
+        'note:"Card declined"': [1],
+        'note:declined': [],
+        'NOT declined': [],
+        'who.*:ann': [1],
+        '*:ann': [1],
+        ann: [1],
+      })
+      await send(stream, { n: 2, remark: 'Declined, too' })
+      await holdFrom(stream, 'remark', {
+        declined: [2, 1],
+        'NOT ann': [2],
+        'remark:"Declined, too"': [2],
+      })
+    }
+    await Promise.all([newStream(), newStream()])
+  })
 
-test('a path that is new in an old stream is found by wildcards', async () => {
-  const stream = await api.createStream()
-  await send(stream, { n: 0, message: 'old', http: { status: 200 } })
-  await api.untilCounted(stream.id, 1)
-  while (!(await knows(stream, 'http.status'))) await sleep(100)
-  for (let n = 1; n <= 3; n++) {
-    await send(stream, { n, http: { [`new${n}`]: `x${n}` }, message: 'new' })
-    const others = Array.from({ length: n }, (_, index) => n - 1 - index)
-    await holdFrom(stream, `http.new${n}`, {
-      [`http.*:x${n}`]: [n],
-      [`*:x${n}`]: [n],
-      [`NOT *:x${n}`]: others,
-      'http.*:200': [0],
-    })
-  }
+  test('a path that is new in an old stream is found by wildcards', async () => {
+    const stream = await api.createStream()
+    await send(stream, { n: 0, message: 'old', http: { status: 200 } })
+    await api.untilCounted(stream.id, 1)
+    while (!(await knows(stream, 'http.status'))) await sleep(100)
+    for (let n = 1; n <= 3; n++) {
+      await send(stream, { n, http: { [`new${n}`]: `x${n}` }, message: 'new' })
+      const others = Array.from({ length: n }, (_, index) => n - 1 - index)
+      await holdFrom(stream, `http.new${n}`, {
+        [`http.*:x${n}`]: [n],
+        [`*:x${n}`]: [n],
+        [`NOT *:x${n}`]: others,
+        'http.*:200': [0],
+      })
+    }
+  })
 })

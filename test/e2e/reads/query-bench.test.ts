@@ -14,6 +14,7 @@ import { RestClient } from '../../../bench/query/rest-client.ts'
 import { QUERY_ROWS } from '../../../bench/query/rows.ts'
 import { takeTurn } from '../../../bench/query/turn.ts'
 import { eventually } from '../../store/temporary.ts'
+import { someOf } from '../../support/fuzzing.ts'
 
 const EVENTS = 4_000
 
@@ -43,7 +44,7 @@ after(async () => {
 
 test('a row asks the service and the engine for the same, and for something', async () => {
   const { rest, engine, stream, scene } = subject
-  for (const row of QUERY_ROWS) {
+  for (const row of someOf(QUERY_ROWS)) {
     const { answer } = await rest.post(`/v1/streams/${stream.id}${row.path}`, row.body(scene))
     const { rows, engineMs } = await engine.ask(row.sql(scene))
     const told = row.told(answer as object)
@@ -54,9 +55,10 @@ test('a row asks the service and the engine for the same, and for something', as
 })
 
 test('the rows are timed, the first page after ingest among them, and told by name', async () => {
-  const rows = await measureRows(subject, { rows: QUERY_ROWS, runs: 1, hasFirst: true })
+  const measured = someOf(QUERY_ROWS)
+  const rows = await measureRows(subject, { rows: measured, runs: 1, hasFirst: true })
   const names = rows.map(({ name }) => name)
-  assert.deepEqual(names, [...QUERY_ROWS.map(({ name }) => name), 'first'])
+  assert.deepEqual(names, [...measured.map(({ name }) => name), 'first'])
   assert.ok(rows.every(({ rest }) => rest.medianMs > 0))
   const different = rows.filter(({ isEqual }) => !isEqual)
   assert.deepEqual(different, [])

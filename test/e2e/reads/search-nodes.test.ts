@@ -6,43 +6,34 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { startEmbeddedClickHouse } from '../../../src/embedded/clickhouse.ts'
-import { startEmbeddedPostgres } from '../../../src/embedded/postgres.ts'
-import type { EmbeddedStore } from '../../../src/embedded/supervisor.ts'
 import { ClickHouse } from '../../../src/store/clickhouse.ts'
 import { Postgres } from '../../../src/store/postgres.ts'
 import { eventually, recordingLog } from '../../store/temporary.ts'
 import { Api, type EventRecord, type Stream } from '../../support/api.ts'
-import { makeDataDir, removeDataDir, Service } from '../../support/service.ts'
-import { openTcpFront, type TcpFront } from '../../support/store-socket.ts'
+import { ONLY_LONG } from '../../support/fuzzing.ts'
+import { OwnStores } from '../../support/own-stores.ts'
+import { makeDataDir, removeDataDir, type Service } from '../../support/service.ts'
 
-const storesDir = makeDataDir()
+const TURNS = ONLY_LONG ? 30 : 60
+const SEARCHES = ONLY_LONG ? 100 : 200
 const dataDirs = [makeDataDir(), makeDataDir()] as const
-const stores: EmbeddedStore[] = []
-const fronts: TcpFront[] = []
+let stores: OwnStores
 const nodes: Service[] = []
 let apis: [Api, Api]
 let postgres: Postgres
 
 before(async () => {
-  const log = recordingLog()
-  stores.push(await startEmbeddedPostgres({ dataDir: storesDir, log }))
-  stores.push(await startEmbeddedClickHouse({ dataDir: storesDir, log }))
-  for (const { url } of stores) fronts.push(await openTcpFront(url))
-  const [postgresUrl = '', clickHouseUrl = ''] = fronts.map(({ url }) => url)
-  const env = { SLUICE_POSTGRES_URL: postgresUrl, SLUICE_CLICKHOUSE_URL: clickHouseUrl }
-  nodes.push(await Service.start({ dataDir: dataDirs[0], env }))
-  nodes.push(await Service.start({ dataDir: dataDirs[1], env, token: nodes[0]!.token }))
+  stores = await OwnStores.start()
+  for (const dataDir of dataDirs) nodes.push(await stores.startService(dataDir))
   apis = [new Api(nodes[0]!), new Api(nodes[1]!)]
-  postgres = new Postgres({ url: stores[0]!.url, log })
+  postgres = new Postgres({ url: stores.postgres.url, log: recordingLog() })
 })
 
 after(async () => {
   await postgres?.end()
   for (const service of nodes) await service.kill()
-  for (const front of fronts) await front.close()
-  for (const store of stores.reverse()) await store.stop()
-  for (const path of [storesDir, ...dataDirs]) await removeDataDir(path)
+  await stores?.close()
+  for (const path of dataDirs) await removeDataDir(path)
 })
 
 interface Found {
@@ -60,7 +51,7 @@ test('what one node acknowledged, the other finds', async () => {
   await eventually('the other node knows the key', async () => {
     return (await apis[1].ingest(stream.key, '{"n":-1}')).status === 200
   })
-  for (let n = 0; n < 60; n++) {
+  for (let n = 0; n < TURNS; n++) {
     const [writer, reader] = n % 2 === 0 ? apis : apis.toReversed()
     const answer = await writer!.ingest(stream.key, JSON.stringify([{ n }, { n, twin: true }]))
     assert.equal(answer.status, 200)
@@ -71,7 +62,7 @@ test('what one node acknowledged, the other finds', async () => {
   const { events } = await search(apis[0], stream, { query: 'twin:true', limit: 1_000 })
   assert.deepEqual(
     events.map(({ payload }) => payload.n),
-    Array.from({ length: 60 }, (_, n) => 59 - n),
+    Array.from({ length: TURNS }, (_, n) => TURNS - 1 - n),
   )
 })
 
@@ -93,7 +84,7 @@ test('what retention removed is not found, at once', async () => {
   }
 })
 
-test('200 searches at once end in answers or refusals, and those given up end, too', async () => {
+test('many searches at once end in answers or refusals, and those given up end, too', async () => {
   const [api] = apis
   const stream = await api.createStream()
   const events = Array.from({ length: 5_000 }, (_, n) => ({ n, text: `word${n} other` }))
@@ -102,7 +93,7 @@ test('200 searches at once end in answers or refusals, and those given up end, t
   const headers = { authorization: `Bearer ${api.token}`, 'content-type': 'application/json' }
   const body = JSON.stringify({ query: 'text:/(o|w)+r.*9$/ OR NOT *:x9', limit: 1_000 })
   const statuses = await Promise.all(
-    Array.from({ length: 200 }, async (_, n) => {
+    Array.from({ length: SEARCHES }, async (_, n) => {
       const signal = n % 2 === 0 ? AbortSignal.timeout(20 + n) : AbortSignal.timeout(60_000)
       try {
         const answer = await fetch(url, { method: 'POST', headers, body, signal })
@@ -118,7 +109,7 @@ test('200 searches at once end in answers or refusals, and those given up end, t
     statuses.join(' '),
   )
   assert.ok(statuses.includes(200))
-  const clickhouse = new ClickHouse({ url: stores[1]!.url })
+  const clickhouse = new ClickHouse({ url: stores.clickHouse.url })
   await eventually('nothing is left running', async () => {
     const rows = await clickhouse.query<{ query: string }>(
       "SELECT query FROM system.processes WHERE query LIKE '%toString(segment) AS id%'",
@@ -134,7 +125,7 @@ test('without ClickHouse the raw store answers', async () => {
   const stream = await api.createStream()
   for (let n = 0; n < 20; n++) await api.ingest(stream.key, `[{"n":${n}},{"odd":${n % 2}}]`)
   await api.untilCounted(stream.id, 40, 30_000)
-  await fronts[1]!.close()
+  await stores.clickHouseFront.close()
   const { events, complete } = await search(api, stream, { query: 'odd:1' })
   assert.ok(complete, 'it is few enough to be looked through')
   assert.equal(events.length, 10)

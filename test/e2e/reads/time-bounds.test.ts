@@ -232,7 +232,7 @@ test('every time is answered or refused in a query, wherever one is given', asyn
     if (place.member !== 'query' || !/^\/v1\/streams\/\{id\}/.test(place.path)) continue
     for (const clause of CLAUSES) {
       const values = clause === '_id:' ? IDS.slice(0, 6) : TIMES.slice(0, 18)
-      for (const value of values) faults.push(await fault(place, `${clause}${value}`))
+      for (const value of someOf(values)) faults.push(await fault(place, `${clause}${value}`))
     }
   }
   assert.deepEqual(
@@ -270,7 +270,7 @@ test('tools of agents take the same times', async () => {
   for (const { name, inputSchema } of tools) {
     const members = Object.keys(inputSchema.properties ?? {})
     for (const member of members.filter((one) => ['from', 'to', 'cursor'].includes(one))) {
-      for (const value of VALUES) {
+      for (const value of someOf(VALUES)) {
         const args = { stream: stream.id, [member]: value }
         const { text } = await agent.call(name, args)
         assert.doesNotMatch(text, /^internal/, `${name} ${member}=${value}: ${text}`)
@@ -284,7 +284,7 @@ test('tools of agents take the same times', async () => {
 test('a view of any range is saved and run, or refused', async () => {
   const ranges = [
     { last: '999999999w' },
-    ...TIMES.slice(0, 20).flatMap((time) => [
+    ...someOf(TIMES.slice(0, 20)).flatMap((time) => [
       { from: time, to: 'now' },
       { from: '-1h', to: time },
     ]),

@@ -78,11 +78,12 @@ test('two nodes at once: ids never collide, both materialize, once', async () =>
       const events = Array.from({ length: 10 }, (_, i) => ({ node, writer, n, i }))
       const { status, text } = await api.ingest(stream.key, JSON.stringify(events))
       assert.equal(status, 200, text)
+      await sleep(5)
     }
     return n * 10
   }
   const writing = apis.flatMap((api, node) => [0, 1, 2].map((writer) => write(api, node, writer)))
-  await sleep(2_000)
+  await sleep(1_000)
   isOn = false
   const sent = (await Promise.all(writing)).reduce((sum, count) => sum + count, 0)
   const events = await apis[1].events(stream.id)

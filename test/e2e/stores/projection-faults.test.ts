@@ -5,44 +5,32 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { startEmbeddedClickHouse } from '../../../src/embedded/clickhouse.ts'
-import { startEmbeddedPostgres } from '../../../src/embedded/postgres.ts'
-import type { EmbeddedStore } from '../../../src/embedded/supervisor.ts'
 import { ClickHouse } from '../../../src/store/clickhouse.ts'
 import { Postgres } from '../../../src/store/postgres.ts'
 import { eventually, recordingLog } from '../../store/temporary.ts'
 import { Api, call } from '../../support/api.ts'
-import { makeDataDir, removeDataDir, Service } from '../../support/service.ts'
-import { openTcpFront, type TcpFront } from '../../support/store-socket.ts'
+import { OwnStores } from '../../support/own-stores.ts'
+import { makeDataDir, removeDataDir, type Service } from '../../support/service.ts'
 
-const [storesDir, dataDir] = [makeDataDir(), makeDataDir()]
-const stores: EmbeddedStore[] = []
-let env: Readonly<Record<string, string>> = {}
-let front: TcpFront
+const dataDir = makeDataDir()
+let stores: OwnStores
 let postgres: Postgres
 let clickHouse: ClickHouse
 let service: Service
 
 before(async () => {
-  const log = recordingLog()
-  for (const start of [startEmbeddedPostgres, startEmbeddedClickHouse]) {
-    stores.push(await start({ dataDir: storesDir, log }))
-  }
-  const [postgresUrl, clickHouseUrl] = stores.map((store) => store.url) as [string, string]
-  front = await openTcpFront(clickHouseUrl)
-  env = { SLUICE_POSTGRES_URL: postgresUrl, SLUICE_CLICKHOUSE_URL: front.url }
-  postgres = new Postgres({ url: postgresUrl, log })
-  clickHouse = new ClickHouse({ url: clickHouseUrl })
-  service = await Service.start({ dataDir, env })
+  stores = await OwnStores.start()
+  postgres = new Postgres({ url: stores.postgres.url, log: recordingLog() })
+  clickHouse = new ClickHouse({ url: stores.clickHouse.url })
+  service = await stores.startService(dataDir)
 })
 
 after(async () => {
   await service?.kill()
   await clickHouse?.close()
   await postgres?.end()
-  await front?.close()
-  for (const store of stores.reverse()) await store.stop()
-  for (const path of [storesDir, dataDir]) await removeDataDir(path)
+  await stores?.close()
+  await removeDataDir(dataDir)
 })
 
 async function metric(api: Api, name: string): Promise<number> {
@@ -97,7 +85,7 @@ test('a damaged segment is kept in mind; asked for, it gets in once it is whole'
   await setPayload(Buffer.from('no segment'))
   await postgres.query('DELETE FROM checkpoints')
   await clickHouse.command(`TRUNCATE TABLE sluice.events_${stream.id}`)
-  service = await Service.start({ dataDir, env, token: api.token })
+  service = await stores.startService(dataDir)
   api.url = service.url
   await api.untilCounted(stream.id, 2, 60_000)
   const aside = async () => (await projectionOf(api, stream.id)).set_aside
@@ -108,7 +96,7 @@ test('a damaged segment is kept in mind; asked for, it gets in once it is whole'
   await eventually('the metric tells', async () => (await count()) === 1)
   // It is not forgotten with the process.
   await service.kill()
-  service = await Service.start({ dataDir, env, token: api.token })
+  service = await stores.startService(dataDir)
   api.url = service.url
   await setPayload(row!.payload)
   assert.equal((await aside()).length, 1)

@@ -58,7 +58,7 @@ async function assertRefused(index: 0 | 1, args: readonly string[], text: RegExp
   assert.ok(!stderr.includes(new URL(clickHouseUrl).password))
 }
 
-test('a second node with an engine of its own is refused; the first restarts', async () => {
+test('a second node with an engine of its own is refused', async () => {
   const first = await start(0)
   const api = new Api(first)
   stream = await api.createStream()
@@ -68,9 +68,6 @@ test('a second node with an engine of its own is refused; the first restarts', a
   assert.deepEqual(await first.stop(), { code: 0, signal: null })
   // Whether it runs or not.
   await assertRefused(1, [], /SLUICE_CLICKHOUSE_URL.*--rebuild-projection true/)
-  const again = await start(0)
-  assert.equal((await new Api(again).count(stream.id)).total, 5)
-  await again.stop()
 })
 
 test('an engine that lost its data is filled again, from the first event', async () => {

@@ -99,7 +99,7 @@ describe('PostgreSQL away', () => {
       while (performance.now() < end) {
         const { postmaster } = service.stores()
         if (postmaster !== undefined) sendSignal(postmaster, 'SIGKILL')
-        await sleep(5)
+        await sleep(15)
       }
       isDown = false
     })()

@@ -6,41 +6,27 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { startEmbeddedClickHouse } from '../../../src/embedded/clickhouse.ts'
-import { startEmbeddedPostgres } from '../../../src/embedded/postgres.ts'
-import type { EmbeddedStore } from '../../../src/embedded/supervisor.ts'
-import { recordingLog } from '../../store/temporary.ts'
 import { Api } from '../../support/api.ts'
-import { makeDataDir, removeDataDir, Service } from '../../support/service.ts'
-import { openTcpFront, type TcpFront } from '../../support/store-socket.ts'
+import { OwnStores } from '../../support/own-stores.ts'
+import { makeDataDir, removeDataDir, type Service } from '../../support/service.ts'
 import { assertCovers, TailReader } from '../../support/tail-reader.ts'
 
 const QUERIES = ['', 'node:1', 'n:[3 TO 20] i:<3']
-const storesDir = makeDataDir()
 const dataDirs = [makeDataDir(), makeDataDir()] as const
-const stores: EmbeddedStore[] = []
-const fronts: TcpFront[] = []
+let stores: OwnStores
 const services: Service[] = []
 const readers: TailReader[] = []
 
 before(async () => {
-  const log = recordingLog()
-  stores.push(await startEmbeddedPostgres({ dataDir: storesDir, log }))
-  stores.push(await startEmbeddedClickHouse({ dataDir: storesDir, log }))
-  for (const { url } of stores) fronts.push(await openTcpFront(url))
-  const [postgresUrl = '', clickHouseUrl = ''] = fronts.map(({ url }) => url)
-  const env = { SLUICE_POSTGRES_URL: postgresUrl, SLUICE_CLICKHOUSE_URL: clickHouseUrl }
-  services.push(await Service.start({ dataDir: dataDirs[0], env }))
-  const { token } = services[0]!
-  services.push(await Service.start({ dataDir: dataDirs[1], env, token }))
+  stores = await OwnStores.start()
+  for (const dataDir of dataDirs) services.push(await stores.startService(dataDir))
 })
 
 after(async () => {
   await Promise.all(readers.map((reader) => reader.stop()))
   for (const service of services) await service.kill()
-  for (const front of fronts) await front.close()
-  for (const store of stores.reverse()) await store.stop()
-  for (const path of [storesDir, ...dataDirs]) await removeDataDir(path)
+  await stores?.close()
+  for (const path of dataDirs) await removeDataDir(path)
 })
 
 test('tails of both nodes have the events of both, and readers change between them', async (t) => {
@@ -61,17 +47,17 @@ test('tails of both nodes have the events of both, and readers change between th
       const events = Array.from({ length: 1 + (n % 20) }, (_, i) => ({ node, n, i }))
       const { status } = await apis[node]!.ingest(stream.key, JSON.stringify(events))
       assert.equal(status, 200)
-      await sleep(5)
+      await sleep(15)
     }
   }
   const writing = [write(0), write(1), write(0), write(1)]
-  for (let round = 0; round < 6; round++) {
-    await sleep(600)
+  for (let round = 0; round < 5; round++) {
+    await sleep(400)
     const urls = wandering.map(({ url }) => url)
     for (const [i, api] of wandering.entries()) api.url = urls[1 - i]!
     for (const reader of mine) reader.breakOff()
   }
-  await sleep(600)
+  await sleep(400)
   isOn = false
   await Promise.all(writing)
   await sleep(1_000)

@@ -1,6 +1,7 @@
 /**
  * Goal: who may ingest, and what an Idempotency-Key promises: the first answer again, nothing
- * stored again, and a key that is free after a failure.
+ * stored again, and a key that is free after a failure. `lifecycle` and `crash/kill-service` ask
+ * under a key again after a stop and after a kill.
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
@@ -8,21 +9,19 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { IDEMPOTENCY_ANSWER_BYTES_MAX } from '../../../src/limits.ts'
 import { type Answer, Api, call, JSON_TYPE, NDJSON_TYPE, readProblem } from '../../support/api.ts'
-import { makeDataDir, removeDataDir, Service } from '../../support/service.ts'
+import { type SharedService, shareService } from '../../support/service.ts'
 import { sendWire } from './wire-request.ts'
 
-const dataDir = makeDataDir()
-let service: Service
+let service: SharedService
 let api: Api
 
 before(async () => {
-  service = await Service.start({ dataDir })
+  service = await shareService()
   api = new Api(service)
 })
 
 after(async () => {
-  await service?.kill()
-  await removeDataDir(dataDir)
+  await service?.close()
 })
 
 const withKey = (key: string) => ({ 'content-type': NDJSON_TYPE, 'idempotency-key': key })
@@ -314,17 +313,4 @@ test('a revoked key, and one of a deleted stream, is refused within a second', a
   for (const { key } of [stream, other]) {
     while ((await api.ingest(key, '{}')).status !== 401) assert.ok(performance.now() < deadline)
   }
-})
-
-test('keys and what they answer survive a stop and a kill', async () => {
-  const stream = await api.createStream()
-  const first = await api.ingest(stream.key, '{"a":1}\n{"b":', withKey('before'))
-  for (const end of ['stop', 'kill'] as const) {
-    await service[end]()
-    service = await Service.start({ dataDir })
-    api.url = service.url
-    const again = await api.ingest(stream.key, '{"a":1}\n{"b":', withKey('before'))
-    assert.deepEqual([again.status, again.text], [200, first.text])
-  }
-  assert.equal((await api.events(stream.id)).length, 1)
 })
