@@ -199,7 +199,12 @@ async function assertAnswers(stored: Stored, state: string, unlearned = false): 
     const catalog = stored.catalog(textFields)
     const expected = queries.map((text) => stored.matching(text, textFields))
     for (const learned of unlearned ? [catalog.learned, NOTHING_LEARNED] : [catalog.learned]) {
-      const found = await ask<{ q: number; id: string }>(stored, { ...catalog, learned }, queries, ID)
+      const found = await ask<{ q: number; id: string }>(
+        stored,
+        { ...catalog, learned },
+        queries,
+        ID,
+      )
       const byQuery = queries.map((): string[] => [])
       for (const { q, id } of found) byQuery[q]!.push(id)
       for (const [q, text] of queries.entries()) {
