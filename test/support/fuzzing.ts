@@ -45,7 +45,7 @@ export function rounds(count: number): number {
 /** Options of fast-check for `runs` times that factor; fewer where that takes too long. */
 export function fuzzed(seed: number, runs: number, ms: number) {
   const numRuns = Math.ceil(fuzzMs(runs))
-  return { seed, numRuns, interruptAfterTimeLimit: Math.max(fuzzMs(ms), 2_000) }
+  return { seed, numRuns, interruptAfterTimeLimit: Math.max(fuzzMs(ms), 1_000) }
 }
 
 /**
