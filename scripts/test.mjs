@@ -196,7 +196,7 @@ async function runGroup(group, concurrency) {
   await new Promise((resolve) => reporter.on('end', resolve))
 }
 
-/** What takes the next file: one that works whenever none of these runs, or nothing else is left. */
+/** Takes the next file: one that works where none of these runs, or where no other is left. */
 function queueOf(group) {
   const byLength = [...LONGEST.filter((path) => group.includes(path)), ...group]
   const waiting = [...new Set(byLength)].filter((path) => WAITING.test(path))
