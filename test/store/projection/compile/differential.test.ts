@@ -279,7 +279,9 @@ test('random queries over random events', async () => {
   let pairs = 0
   for (let round = 0; performance.now() < deadline; round++) {
     const stored = await store(fc.sample(eventText, { seed: seed + round, numRuns: EVENTS }))
-    for (let group = 0; group < GROUPS && performance.now() < deadline; group++) {
+    const isTime = () => performance.now() < deadline
+    // On a busy machine the time is over when the events are stored: the first is asked all the same.
+    for (let group = 0; group < GROUPS && (group === 0 || isTime()); group++) {
       const drawn = fc.sample(queryText, { seed: seed + round * 6 + group, numRuns: 2 * QUERIES })
       const more = moreQueries(stored)
       const some = fc.sample(fc.constantFrom(...more), { seed: seed + group, numRuns: 4 })
