@@ -280,7 +280,7 @@ test('random queries over random events', async () => {
   for (let round = 0; performance.now() < deadline; round++) {
     const stored = await store(fc.sample(eventText, { seed: seed + round, numRuns: EVENTS }))
     const isTime = () => performance.now() < deadline
-    // On a busy machine the time is over when the events are stored: the first is asked all the same.
+    // Where the time is over when the events are stored, the first is asked all the same.
     for (let group = 0; group < GROUPS && (group === 0 || isTime()); group++) {
       const drawn = fc.sample(queryText, { seed: seed + round * 6 + group, numRuns: 2 * QUERIES })
       const more = moreQueries(stored)
