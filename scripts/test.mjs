@@ -1,5 +1,5 @@
 /**
- * Runs the compiled tests: most three files at a time, then those that measure one at a time.
+ * Runs the compiled tests: most four files at a time, then those that measure one at a time.
  * Stores and one service are started once for all that can share them. Ends with the totals of
  * both, in the words of Node's own test runner.
  *
@@ -33,11 +33,49 @@ const ALONE = [
   'embedded/clickhouse-lanes',
   'embedded/read-cost',
   'load-tests/runner',
-].map((path) => `${path.replaceAll('/', sep)}.test.js`)
+].map(testPath)
 /** Those that mostly wait: for services, stores and time. */
 const WAITING = /^(e2e|crash|embedded|http|pool|machine|scripts)\b/
-/** Files at a time: two that work, or one and two that wait. */
-const CONCURRENCY = 3
+/** Files at a time: one that works and three that wait, as long as there are both. */
+const CONCURRENCY = 4
+/** The longest, which begin first: whatever is long and begins late ends alone. */
+const LONGEST = [
+  'e2e/lifecycle',
+  'embedded/lifecycle',
+  'e2e/stores/projection-faults',
+  'e2e/reads/time-bounds',
+  'e2e/stores/retention',
+  'e2e/reads/bounds',
+  'e2e/reads/tail',
+  'e2e/stores/stores-away',
+  'crash/kill-retention',
+  'crash/kill-tail',
+  'e2e/stores/clocks',
+  'e2e/reads/new-paths',
+  'e2e/reads/search',
+  'crash/two-instances',
+  'e2e/reads/steady-meaning',
+  'http/reply-stream',
+  'e2e/stores/projection-identity',
+  'e2e/console/odd-events',
+  'e2e/console/accessible',
+  'e2e/console/clock',
+  'crash/kill-postgres',
+  'store/projection/compile/part-states',
+  'store/projection/compile/differential',
+  'serve/query-refusals',
+  'store/projection/compile/hostile',
+  'language/engine',
+  'bench/rivals',
+  'store/projection/table-keeper',
+  'retain/compaction',
+  'retain/split',
+  'e2e/surfaces/mixed-surfaces',
+  'pool/pool',
+  'embedded/clickhouse-orphan',
+  'http/engines',
+  'scripts/audit',
+].map(testPath)
 /** Files that only the long run has. */
 const LONG = '.long.test.js'
 /** For how long random input is tried, and how often is killed, as multiples: fuzzing.ts. */
@@ -51,6 +89,10 @@ const IDLE_SHARE_MIN = 0.85
 /** So few files start their own stores and services; more share those of the run. */
 const FILES_OF_THEIR_OWN_MAX = 3
 const TOTALS = ['tests', 'suites', 'pass', 'fail', 'cancelled', 'skipped', 'todo']
+
+/** The first Ctrl-C ends what runs, and then all that was started for it. */
+const interrupted = new AbortController()
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => interrupted.abort())
 
 const totals = new Map(TOTALS.map((name) => [name, 0]))
 const startMs = Date.now()
@@ -90,7 +132,10 @@ if (unknown.length > 0 || files.length === 0) {
 } else {
   const shares = isGate ? [await measureShare()] : []
   const stopShared = files.length > FILES_OF_THEIR_OWN_MAX ? await startShared() : undefined
-  await runGroup(mixed(files.filter((path) => !isAlone(path))), CONCURRENCY)
+  await runGroup(
+    files.filter((path) => !isAlone(path)),
+    CONCURRENCY,
+  )
   if (isGate) shares.push(await measureShare())
   await runGroup(files.filter(isAlone), 1)
   await stopShared?.()
@@ -107,20 +152,17 @@ if (unknown.length > 0 || files.length === 0) {
   if (totals.get('fail') + totals.get('cancelled') > 0) process.exitCode = 1
 }
 
-/** What waits is spread evenly among what works. */
-function mixed(paths) {
-  const kinds = [true, false].map((waits) => paths.filter((path) => WAITING.test(path) === waits))
-  const placed = kinds.flatMap((of) => of.map((path, at) => ({ path, share: at / of.length })))
-  return placed.sort((a, b) => a.share - b.share).map(({ path }) => path)
+function testPath(path) {
+  return `${path.replaceAll('/', sep)}.test.js`
 }
 
 /** Starts what tests share, and tells them by their environment; returns how to stop it. */
 async function startShared() {
+  // It ends when its stdin does: also when we are killed.
   const child = spawn(process.execPath, [join(testDir, 'support', 'run-stores.js')], {
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['pipe', 'pipe', 'inherit'],
   })
   const ended = new Promise((resolve) => child.once('close', resolve))
-  process.once('exit', () => child.kill('SIGTERM'))
   let text = ''
   for await (const some of child.stdout) {
     text += some
@@ -129,32 +171,62 @@ async function startShared() {
   if (text === '') throw new Error('the stores that tests share did not start')
   Object.assign(process.env, JSON.parse(text))
   return async () => {
-    child.kill('SIGTERM')
+    child.stdin.end()
     await ended
   }
 }
 
-/** Runs files with Node's spec reporter, less its totals: those are added up here. */
+/** Runs files, so many at a time, with Node's spec reporter: what it says of one stays together. */
 async function runGroup(group, concurrency) {
   if (group.length === 0) return
-  const events = run({
-    files: group.map((path) => join(testDir, path)),
-    concurrency,
-    timeout: FILE_MS_MAX,
-    testNamePatterns: names.length > 0 ? names.map((name) => new RegExp(name)) : undefined,
-  })
   const reporter = new spec()
   reporter.on('data', (text) => process.stdout.write(text))
+  const takeNext = queueOf(group)
+  const runSome = async () => {
+    for (let next = takeNext(); next !== undefined; next = takeNext()) {
+      for (const event of await runFile(next.path)) reporter.write(event)
+      next.onEnd()
+    }
+  }
+  await Promise.all(Array.from({ length: concurrency }, runSome))
+  reporter.end()
+  await new Promise((resolve) => reporter.on('end', resolve))
+}
+
+/** Takes the next file: one that works where none of these runs, or where no other is left. */
+function queueOf(group) {
+  const byLength = [...LONGEST.filter((path) => group.includes(path)), ...group]
+  const waiting = [...new Set(byLength)].filter((path) => WAITING.test(path))
+  const working = [...new Set(byLength)].filter((path) => !WAITING.test(path))
+  let worksNow = 0
+  return () => {
+    if (interrupted.signal.aborted) return
+    const isWork = working.length > 0 && (worksNow === 0 || waiting.length === 0)
+    const path = (isWork ? working : waiting).shift()
+    if (path === undefined) return
+    if (isWork) worksNow++
+    return { path, onEnd: () => isWork && worksNow-- }
+  }
+}
+
+/** What the reporter is to be told of a file, less the totals: those are added up here. */
+async function runFile(path) {
+  const events = run({
+    files: [join(testDir, path)],
+    timeout: FILE_MS_MAX,
+    signal: interrupted.signal,
+    testNamePatterns: names.length > 0 ? names.map((name) => new RegExp(name)) : undefined,
+  })
+  const told = []
   for await (const event of events) {
     if (event.type === 'test:complete' && event.data.name === event.data.file) {
       fileSeconds.set(relative(testDir, event.data.file), event.data.details.duration_ms / 1000)
     }
     if (takesTotal(event)) continue
     if (event.type === 'test:fail' && event.data.nesting === 0) process.exitCode = 1
-    reporter.write(event)
+    told.push(event)
   }
-  reporter.end()
-  await new Promise((resolve) => reporter.on('end', resolve))
+  return told
 }
 
 /** True for the totals line of a whole run, which it adds up. */

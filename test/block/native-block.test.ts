@@ -86,7 +86,18 @@ async function assertLines(...lines: string[]): Promise<void> {
   const trees = lines.map(parseTree)
   const stream = harness.newStream()
   await assertStored(trees, stream)
-  if (trees.length > 1) for (const tree of trees) await assertStored([tree], stream)
+  if (trees.length > 1) await assertEach(trees, stream)
+}
+
+/** In the same tables, all blocks in one INSERT: the engine reads each by itself. */
+async function assertEach(trees: readonly ObjectTree[], stream: StreamId): Promise<void> {
+  const batches = trees.map((tree) => batchOf(render(tree)))
+  const encoded = batches.map((batch) => new IngestPipeline().run(batch))
+  const ids = await harness.insertApart(stream, encoded)
+  await assertRows(trees, stream, `WHERE segment_id IN (${ids})`)
+  const shared = await harness.insertSharedBatches(stream, batches)
+  const where = `WHERE stream_id = ${stream} AND segment_id IN (${shared})`
+  await assertRows(trees, MIXED_STREAM, where)
 }
 
 test('numbers keep every digit, or equal Number(text) bit for bit', async () => {

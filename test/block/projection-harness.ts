@@ -5,6 +5,7 @@ import { joinBlocks } from '../../src/materialize/join-blocks.ts'
 import { stampBlock } from '../../src/materialize/stamp.ts'
 import type { AcceptedBatch } from '../../src/model/batch/accepted-batch.ts'
 import type { EncodedBatch } from '../../src/model/batch/encoded-batch.ts'
+import type { EncodedBlock } from '../../src/model/batch/encoded-block.ts'
 import { MIXED_STREAM } from '../../src/model/mixed-runs.ts'
 import type { SegmentId } from '../../src/model/segment-id.ts'
 import type { StreamId } from '../../src/model/stream.ts'
@@ -57,13 +58,28 @@ export class ProjectionHarness {
   /** Stamps and inserts the blocks of all batches in one INSERT; returns their segment ids. */
   async insert(streamId: StreamId, ...batches: readonly EncodedBatch[]): Promise<SegmentId[]> {
     const blocks = batches.flatMap(({ segments }) => segments.map(({ block }) => block))
-    const ids = blocks.map((block) => {
+    const ids = this.#stamp(blocks)
+    await this.#store!.insert(streamId, joinBlocks(blocks, 0))
+    return ids
+  }
+
+  /** The same with each block as it is: the engine reads one after the other. */
+  async insertApart(streamId: StreamId, batches: readonly EncodedBatch[]): Promise<SegmentId[]> {
+    const blocks = batches.flatMap(({ segments }) => segments.map(({ block }) => block))
+    const ids = this.#stamp(blocks)
+    await this.#store!.insert(
+      streamId,
+      blocks.map(({ bytes }) => bytes),
+    )
+    return ids
+  }
+
+  #stamp(blocks: readonly EncodedBlock[]): SegmentId[] {
+    return blocks.map((block) => {
       const id = ++this.#segments as SegmentId
       stampBlock(block, id)
       return id
     })
-    await this.#store!.insert(streamId, joinBlocks(blocks, 0))
-    return ids
   }
 
   /** Encodes one event a line with a fresh pipeline and inserts them. */
@@ -77,17 +93,22 @@ export class ProjectionHarness {
   }
 
   /** The same for any batch of one part. */
-  async insertSharedBatch(streamId: StreamId, given: AcceptedBatch): Promise<SegmentId> {
+  async insertSharedBatch(streamId: StreamId, batch: AcceptedBatch): Promise<SegmentId> {
+    const [id] = await this.insertSharedBatches(streamId, [batch])
+    return id!
+  }
+
+  /** Of several, each a block of its own, in one INSERT. */
+  async insertSharedBatches(
+    streamId: StreamId,
+    batches: readonly AcceptedBatch[],
+  ): Promise<SegmentId[]> {
     const owners = [{ streamId, parts: 1 }]
-    const batch = { ...given, streamId: MIXED_STREAM, owners }
-    const { segments } = new IngestPipeline().run(batch)
-    const [segment] = segments
-    assert(segment !== undefined && segments.length === 1)
-    const { block } = segment
-    const id = ++this.#segments as SegmentId
-    stampBlock(block, id)
-    await this.#store!.insert(MIXED_STREAM, [block.bytes])
-    return id
+    const encoded = batches.map((batch) => {
+      return new IngestPipeline().run({ ...batch, streamId: MIXED_STREAM, owners })
+    })
+    assert(encoded.every(({ segments }) => segments.length === 1))
+    return this.insertApart(MIXED_STREAM, encoded)
   }
 
   /** The engine's raw answer. */

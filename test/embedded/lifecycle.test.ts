@@ -4,7 +4,7 @@
  * Method: kill -9 for real: the server, the engine, and a process that owns both.
  */
 import assert from 'node:assert/strict'
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -33,6 +33,24 @@ function newDirectory(): string {
   const directory = makeDirectory()
   directories.push(directory)
   return directory
+}
+
+let made: Promise<string> | undefined
+
+/** One in which PostgreSQL has been: to make its files takes longer than to start on them. */
+async function usedDirectory(): Promise<string> {
+  made ??= makeUsed()
+  const directory = newDirectory()
+  // With owners and modes: PostgreSQL's files are another user's where we are root.
+  execFileSync('cp', ['-a', '--reflink=auto', `${await made}/.`, directory])
+  return directory
+}
+
+async function makeUsed(): Promise<string> {
+  const dataDir = newDirectory()
+  const store = await startEmbeddedPostgres({ dataDir, log: recordingLog() })
+  await store.stop()
+  return dataDir
 }
 
 async function postgresRows(postgres: Postgres): Promise<number> {
@@ -69,7 +87,7 @@ test('PostgreSQL keeps its data over stop and start, and its password stays secr
 
 test('PostgreSQL leaves payloads that were added alone until they are removed or old', async () => {
   const log = recordingLog()
-  const store = await startEmbeddedPostgres({ dataDir: newDirectory(), log })
+  const store = await startEmbeddedPostgres({ dataDir: await usedDirectory(), log })
   after(() => store.stop())
   const postgres = new Postgres({ url: store.url, log })
   after(() => postgres.end())
@@ -104,7 +122,7 @@ test('PostgreSQL has the log files it will need, made before the first commit', 
 })
 
 test('PostgreSQL killed with -9 is started again at the same address, nothing lost', async () => {
-  const dataDir = newDirectory()
+  const dataDir = await usedDirectory()
   const log = recordingLog()
   const store = await startEmbeddedPostgres({ dataDir, log })
   const postgres = new Postgres({ url: store.url, log })
@@ -122,7 +140,7 @@ test('PostgreSQL killed with -9 is started again at the same address, nothing lo
 })
 
 test('a PostgreSQL that still runs on our data is stopped before another starts', async () => {
-  const dataDir = newDirectory()
+  const dataDir = await usedDirectory()
   const log = recordingLog()
   const store = await startEmbeddedPostgres({ dataDir, log })
   const pid = store.pid() ?? 0
@@ -133,10 +151,10 @@ test('a PostgreSQL that still runs on our data is stopped before another starts'
 })
 
 test('a PostgreSQL killed while it took its lock starts again: the file is empty', async () => {
-  const dataDir = newDirectory()
+  const dataDir = await usedDirectory()
   const log = recordingLog()
-  for (const lock of [undefined, '', '\n', 'not a number\n']) {
-    if (lock !== undefined) writeFileSync(join(dataDir, 'postgres', 'postmaster.pid'), lock)
+  for (const lock of ['', '\n', 'not a number\n']) {
+    writeFileSync(join(dataDir, 'postgres', 'postmaster.pid'), lock)
     const store = await startEmbeddedPostgres({ dataDir, log })
     await store.stop()
   }
@@ -180,15 +198,26 @@ test('ClickHouse killed with -9 is started again at the same address, nothing lo
   await store.stop()
 })
 
-interface Owned {
-  readonly postgres: { readonly url: string; readonly pid: number }
-  readonly clickHouse: { readonly url: string; readonly pid: number }
+interface OwnedStore {
+  readonly url: string
+  readonly pid: number
 }
 
-async function startOwner(dataDir: string): Promise<{ owner: ChildProcess; owned: Owned }> {
+interface Owned {
+  readonly postgres: OwnedStore
+  /** Unless it owns PostgreSQL alone. */
+  readonly clickHouse?: OwnedStore
+}
+
+async function startOwner(
+  dataDir: string,
+  ...which: readonly 'postgres'[]
+): Promise<{ owner: ChildProcess; owned: Owned }> {
   const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
   const script = fileURLToPath(new URL(`./own-both-stores.${extension}`, import.meta.url))
-  const owner = spawn(process.execPath, [script, dataDir], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const owner = spawn(process.execPath, [script, dataDir, ...which], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
   children.push(owner)
   assert.ok(owner.stdout)
   const [line] = await once(createInterface(owner.stdout), 'line')
@@ -196,12 +225,12 @@ async function startOwner(dataDir: string): Promise<{ owner: ChildProcess; owned
 }
 
 test('when we are killed with -9 both stores end; the next start has all data', async () => {
-  const dataDir = newDirectory()
+  const dataDir = await usedDirectory()
   const log = recordingLog()
   const { owner, owned } = await startOwner(dataDir)
   const before = new Postgres({ url: owned.postgres.url, log })
   await before.query('CREATE TABLE kept AS SELECT 1 AS n')
-  const engineBefore = new ClickHouse({ url: owned.clickHouse.url })
+  const engineBefore = new ClickHouse({ url: owned.clickHouse!.url })
   await engineBefore.command('CREATE TABLE kept (n Int32) ENGINE=MergeTree ORDER BY n')
   await engineBefore.command('INSERT INTO kept VALUES (1)')
   owner.kill('SIGKILL')
@@ -210,7 +239,7 @@ test('when we are killed with -9 both stores end; the next start has all data', 
   const postgresStore = await startEmbeddedPostgres({ dataDir, log })
   const clickHouseStore = await startEmbeddedClickHouse({ dataDir, log })
   assert.equal(isAlive(owned.postgres.pid), false)
-  assert.equal(isAlive(owned.clickHouse.pid), false)
+  assert.equal(isAlive(owned.clickHouse!.pid), false)
   const postgres = new Postgres({ url: postgresStore.url, log })
   const clickHouse = new ClickHouse({ url: clickHouseStore.url })
   assert.equal(await postgresRows(postgres), 1)
@@ -220,14 +249,14 @@ test('when we are killed with -9 both stores end; the next start has all data', 
 })
 
 test('a ClickHouse host that hangs when its parent dies is ended by the next start', async () => {
-  const dataDir = newDirectory()
+  const dataDir = await usedDirectory()
   const { owner, owned } = await startOwner(dataDir)
-  process.kill(owned.clickHouse.pid, 'SIGSTOP')
+  process.kill(owned.clickHouse!.pid, 'SIGSTOP')
   owner.kill('SIGKILL')
   await once(owner, 'exit')
   await eventually('PostgreSQL ends by itself', () => !isAlive(owned.postgres.pid))
   const store = await startEmbeddedClickHouse({ dataDir, log: recordingLog() })
-  assert.equal(isAlive(owned.clickHouse.pid), false)
+  assert.equal(isAlive(owned.clickHouse!.pid), false)
   await store.stop()
 })
 
@@ -240,10 +269,10 @@ function serverProcesses(postmaster: number): number[] {
 const ROUNDS = rounds(8)
 
 test('PostgreSQL starts at once after all of it was killed, again and again', async () => {
-  const dataDir = newDirectory()
+  const dataDir = await usedDirectory()
   const log = recordingLog()
   for (let round = 0; round < ROUNDS; round++) {
-    const { owner, owned } = await startOwner(dataDir)
+    const { owner, owned } = await startOwner(dataDir, 'postgres')
     const backends = new Postgres({ url: owned.postgres.url, log })
     await Promise.all(Array.from({ length: 8 }, () => backends.query('SELECT pg_sleep(0.1)')))
     const processes = serverProcesses(owned.postgres.pid)
@@ -256,8 +285,8 @@ test('PostgreSQL starts at once after all of it was killed, again and again', as
 })
 
 test('PostgreSQL starts beside the zombie of the one before', async () => {
-  const dataDir = newDirectory()
-  const { owner, owned } = await startOwner(dataDir)
+  const dataDir = await usedDirectory()
+  const { owner, owned } = await startOwner(dataDir, 'postgres')
   owner.kill('SIGSTOP') // It will not look after its child.
   process.kill(owned.postgres.pid, 'SIGKILL')
   const store = await startEmbeddedPostgres({ dataDir, log: recordingLog() })

@@ -84,9 +84,9 @@ test('work is counted as it is done: little with a table, much without', () => {
   }
   assert.ok(spent('a[^b]b.?c$') < 12 * text.length)
   const { work, matches } = makeTest(EXPLODING)
-  work.left = 1e9
+  work.left = 1e8
   assert.throws(() => {
-    for (let i = 0; i < 1_000; i++) matches(randomText(20_000 + i))
+    for (let i = 0; i < 100; i++) matches(randomText(20_000 + i))
   }, WorkSpentError)
 })
 

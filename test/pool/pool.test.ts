@@ -126,11 +126,16 @@ test('a batch may take POOL_TASK_MS_MAX, and then makes way for others', async (
   t.mock.method(globalThis, 'setTimeout', start as typeof setTimeout)
   const pool = new WorkerPool({ workerFile: BAD_WORKER, threads: 1, quarantine: () => undefined })
   pools.push(pool)
-  pool.run(taskOf('hang')).catch(() => undefined)
+  const hanging = pool.run(taskOf('hang'))
+  hanging.catch(() => undefined)
   const next = pool.run(taskOf('work'))
   await eventually('its time has begun', () => ends.length === 1)
   ends[0]?.()
   await next
+  const before = ends.length
+  await eventually('its second try has begun', () => ends.length > before)
+  for (const end of ends) end()
+  await assert.rejects(hanging, internal)
 })
 
 test('a batch that takes more memory than a worker may is quarantined', async () => {

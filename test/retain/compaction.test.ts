@@ -26,13 +26,14 @@ import { EventStore } from '../../src/store/raw/event-store.ts'
 import { SegmentReader } from '../../workers/read-segment.ts'
 import { ReplayPipeline } from '../../workers/replay.ts'
 import { RestHarness } from '../serve/rest-harness.ts'
-import { testSeed } from '../support/fuzzing.ts'
+import { rounds, testSeed } from '../support/fuzzing.ts'
 import { commitMixed, leftover, NOTHING } from './mixed-rows.ts'
 import { type NewSegment, RetainHarness } from './retain-harness.ts'
 
 const seed = testSeed()
 console.log(`seed ${seed} (SLUICE_TEST_SEED=${seed} repeats this run)`)
 const random = new Random(seed)
+const ROUNDS = rounds(4)
 
 const NOON = Math.floor(Date.now() / 86_400_000) * 86_400_000 - 86_400_000 * 1.5
 const MINUTE_MS = 60_000
@@ -147,7 +148,7 @@ async function compact(nowMs = Date.now()): Promise<void> {
 }
 
 test('random small segments: everything reads the same when they are merged', async () => {
-  for (let round = 0; round < 4; round++) {
+  for (let round = 0; round < ROUNDS; round++) {
     const streamId = await harness.newStream()
     const segments = randomSegments(20 + random.below(250))
     // Some come late, with times between the others: rows then overlap.
@@ -277,11 +278,10 @@ test('more rows than one look, members than one row, streams than one round', as
     return { ms: start + n * 10, lines: [`{"n":${n}}`] }
   })
   await harness.commit(streamId, segments)
-  const many: StreamId[] = []
-  for (let n = 0; n < COMPACT_STREAMS_MAX + 3; n++) {
-    many.push(await harness.newStream())
-    await harness.commit(many[n]!, segments.slice(0, 2))
-  }
+  const many = await Promise.all(
+    Array.from({ length: COMPACT_STREAMS_MAX + 3 }, () => harness.newStream()),
+  )
+  await Promise.all(many.map((id) => harness.commit(id, segments.slice(0, 2))))
   await compact()
   await compact()
   assert.equal((await harness.rowIds(streamId)).length, Math.ceil(count / COMPACT_MEMBERS_MAX))

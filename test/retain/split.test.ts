@@ -19,7 +19,7 @@ import type { SegmentId } from '../../src/model/segment-id.ts'
 import type { StreamId } from '../../src/model/stream.ts'
 import type { Queryable } from '../../src/store/postgres.ts'
 import { CHECKPOINT_TABLES } from '../../src/store/raw/compaction-store.ts'
-import { testSeed } from '../support/fuzzing.ts'
+import { rounds, testSeed } from '../support/fuzzing.ts'
 import {
   commitMixed,
   compact,
@@ -37,6 +37,7 @@ import { NEVER, RetainHarness } from './retain-harness.ts'
 const seed = testSeed()
 console.log(`seed ${seed} (SLUICE_TEST_SEED=${seed} repeats this run)`)
 const random = new Random(seed)
+const ROUNDS = rounds(4)
 
 /** A window of time that is over, and not so long ago that rows no longer wait. */
 const START =
@@ -64,7 +65,7 @@ function randomLines(): string[] {
 }
 
 test('random mixed rows become rows of their streams; all else stays as it was', async () => {
-  for (let round = 0; round < 4; round++) {
+  for (let round = 0; round < ROUNDS; round++) {
     const streamIds = await newStreams(harness, 2 + random.below(8))
     let ms = START
     let mixedRows = 0
@@ -291,9 +292,10 @@ test('a row that cannot be read is left alone, tried once, and holds nothing up'
 
 test('more rows than one look, and more bytes than one statement', async () => {
   const [streamId, other] = (await newStreams(harness, 2)) as [StreamId, StreamId]
-  for (let n = 0; n < SPLIT_ROWS_MAX + 5; n++) {
-    await commitMixed(harness, { ms: START + n, runs: [{ streamId, lines: [`{"n":${n}}`] }] })
-  }
+  const rows = Array.from({ length: SPLIT_ROWS_MAX + 5 }, (_, n) => {
+    return { ms: START + n, runs: [{ streamId, lines: [`{"n":${n}}`] }] }
+  })
+  await Promise.all(rows.map((row) => commitMixed(harness, row)))
   for (let n = 0; n < 20; n++) {
     // Brotli makes six bits of each of its characters: 13 MiB are more than one statement takes.
     const lines = [`{"s":"${randomText(900_000)}"}`]

@@ -44,6 +44,15 @@ export async function openBrowser(width = 1280, height = 800): Promise<Seen> {
   return { browser, page, faults }
 }
 
+/** Loads what is at `url` anew, also where only what stands behind its # is another. */
+export async function load(page: Page, url: string): Promise<void> {
+  const isThere = page.url().startsWith(new URL(url).origin)
+  if (!isThere) return void (await page.goto(url))
+  // What is shown does not hear of it, and so does not show it before it is gone.
+  await page.evaluate(`history.replaceState(null, '', ${JSON.stringify(url)})`)
+  await page.reload()
+}
+
 /** Waits until the page shows `text` somewhere. Throws with what it shows when it does not. */
 export async function untilShown(page: Page, text: string, waitMs = 20_000): Promise<void> {
   const wanted = JSON.stringify(text)

@@ -1,6 +1,7 @@
 /**
  * The stores of a whole run of the tests, and one service, in a process that `scripts/test.mjs`
- * starts: prints what to put into the environment of tests as JSON, and ends all with SIGTERM.
+ * starts: prints what to put into the environment of tests as JSON. When whoever started it closes
+ * its stdin, or is gone, all ends and its directories are removed.
  */
 import { execFileSync } from 'node:child_process'
 import { startEmbeddedClickHouse } from '../../src/embedded/clickhouse.ts'
@@ -11,6 +12,8 @@ import { makeDirectory, recordingLog, removeDirectory } from '../store/temporary
 import { makeDataDir, removeDataDir, Service } from './service.ts'
 import { migrate, TEMPLATE } from './stores.ts'
 
+// Ctrl-C is for the whole group of processes; ours are ended in their order.
+process.on('SIGINT', () => undefined)
 const dataDir = makeDirectory()
 /** Of a service that has been started and stopped: tests start on copies of it. */
 const template = makeDataDir()
@@ -51,9 +54,7 @@ const environment = {
   TEST_SERVICE: `${service.url} ${service.token}`,
 }
 process.stdout.write(`${JSON.stringify(environment)}\n`)
-const timer = setInterval(() => undefined, 60_000)
-process.once('SIGTERM', async () => {
-  clearInterval(timer)
+process.stdin.resume().once('close', async () => {
   await Promise.all([postgres.stop(), clickhouse.stop(), service.stop()])
   removeDirectory(dataDir)
   await removeDataDir(serviceDir)

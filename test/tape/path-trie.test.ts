@@ -12,7 +12,7 @@ import { PathTrie, ROOT, TRIE_NODES_MAX } from '../../workers/tape/path-trie.ts'
 import { cpuNow } from '../support/cpu-time.ts'
 
 const KNOWN_SEED = 0x811c9dc5
-const KEYS = 4_000
+const KEYS = 2_000
 const PLACES = 0xfff
 
 function collidingKeys(): Buffer[] {

@@ -15,7 +15,7 @@ import { ROW_PATH_BYTES_PER_BYTE } from '../../workers/block/shared-json.ts'
 import { IngestPipeline } from '../../workers/ingest.ts'
 import { ReplayPipeline } from '../../workers/replay.ts'
 import { decodeSegment } from '../../workers/segment/segment.ts'
-import { testSeed } from '../support/fuzzing.ts'
+import { rounds, testSeed } from '../support/fuzzing.ts'
 import { batchOfParts } from './batch-of.ts'
 
 const seed = testSeed()
@@ -78,8 +78,10 @@ function randomInputs(): StreamInput[] {
   })
 }
 
+const ROUNDS = rounds(200)
+
 test('each run is what its stream would have got alone', () => {
-  for (let round = 0; round < 200; round++) {
+  for (let round = 0; round < ROUNDS; round++) {
     const inputs = randomInputs()
     for (const framing of ['ndjson', 'text'] as const) {
       const mixed = new IngestPipeline().run(mixedBatch(inputs, framing))

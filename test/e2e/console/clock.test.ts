@@ -7,7 +7,14 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { Api, NDJSON_TYPE } from '../../support/api.ts'
-import { clickOn, NO_BROWSER, openBrowser, type Seen, untilShown } from '../../support/browser.ts'
+import {
+  clickOn,
+  load,
+  NO_BROWSER,
+  openBrowser,
+  type Seen,
+  untilShown,
+} from '../../support/browser.ts'
 import { makeDataDir, removeDataDir, Service } from '../../support/service.ts'
 
 const dataDir = makeDataDir()
@@ -59,10 +66,7 @@ async function send(events: readonly object[]): Promise<void> {
   assert.equal(answer.status, 200, answer.text)
 }
 
-async function open(hash: string): Promise<void> {
-  await seen.page.goto(`${service.url}/console/${hash}`)
-  await seen.page.reload()
-}
+const open = (hash: string) => load(seen.page, `${service.url}/console/${hash}`)
 
 const pressed = () =>
   seen.page.evaluate("document.querySelector('.clock [aria-pressed=true]').innerText")

@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { Api, NDJSON_TYPE } from '../../support/api.ts'
-import { NO_BROWSER, openBrowser, type Seen, untilShown } from '../../support/browser.ts'
+import { load, NO_BROWSER, openBrowser, type Seen, untilShown } from '../../support/browser.ts'
 import { makeDataDir, removeDataDir, Service } from '../../support/service.ts'
 
 const dataDir = makeDataDir()
@@ -50,8 +50,7 @@ test(
   options,
   async () => {
     const { page } = seen
-    await page.goto(`${service.url}/console/#/explore/1`)
-    await page.reload()
+    await load(page, `${service.url}/console/#/explore/1`)
     await untilShown(page, '110,000 events')
     await untilShown(page, 'counted over the newest events only, since 2')
     await untilShown(page, 'behind')
@@ -71,8 +70,7 @@ async function alter(path: string, members: object, run: () => Promise<void>): P
       return new Response(JSON.stringify(answer), { status: response.status })
     }
   }`)
-  await page.goto(`${service.url}/console/#/explore/1`)
-  await page.reload()
+  await load(page, `${service.url}/console/#/explore/1`)
   await run()
   await page.removeScriptToEvaluateOnNewDocument(script.identifier)
 }

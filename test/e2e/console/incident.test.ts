@@ -8,7 +8,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { Api, NDJSON_TYPE } from '../../support/api.ts'
-import { NO_BROWSER, openBrowser, type Seen, untilShown } from '../../support/browser.ts'
+import { load, NO_BROWSER, openBrowser, type Seen, untilShown } from '../../support/browser.ts'
 import { makeDataDir, removeDataDir, Service } from '../../support/service.ts'
 
 const dataDir = makeDataDir()
@@ -73,8 +73,7 @@ function eventsOf(): string {
 /** The page with the last hour, as whoever is woken up finds it. */
 async function begin(): Promise<number> {
   const { page } = seen
-  await page.goto(`${service.url}/console/#/explore/1`)
-  await page.reload()
+  await load(page, `${service.url}/console/#/explore/1`)
   await untilShown(page, 'complete')
   return performance.now()
 }

@@ -8,7 +8,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { Api, NDJSON_TYPE } from '../../support/api.ts'
-import { NO_BROWSER, openBrowser, type Seen, untilShown } from '../../support/browser.ts'
+import { load, NO_BROWSER, openBrowser, type Seen, untilShown } from '../../support/browser.ts'
 import { someOf } from '../../support/fuzzing.ts'
 import { makeDataDir, removeDataDir, Service } from '../../support/service.ts'
 
@@ -57,10 +57,7 @@ after(async () => {
 
 const options = { skip: NO_BROWSER }
 
-async function open(hash: string): Promise<void> {
-  await seen.page.goto(`${service.url}/console/${hash}`)
-  await seen.page.reload()
-}
+const open = (hash: string) => load(seen.page, `${service.url}/console/${hash}`)
 
 /** Opens the odd event, and puts the focus on the value. */
 async function focusOn(value: string): Promise<void> {

@@ -8,6 +8,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { spellEscaped } from '../../../bench/redaction/measure-values.ts'
 import { previewEvent } from '../../../workers/redaction-preview.ts'
+import { someOf } from '../../support/fuzzing.ts'
 import { REDACT, Worker } from '../transform-harness.ts'
 import { LOOK_ALIKE_NAMES, SECRET_NAMES } from './name-table.ts'
 
@@ -32,9 +33,10 @@ const PLACES: readonly ((name: string, spell: (text: string) => string) => strin
 ]
 
 test('the kernel passes over no name that the walk of the text finds', () => {
+  const places = someOf(PLACES)
   const lines = [...SECRET_NAMES, ...LOOK_ALIKE_NAMES].flatMap((name, i) => {
     const spelled = SPELLINGS[i % SPELLINGS.length]!(name)
-    return PLACES.flatMap((place) => [place(spelled, String), place(spelled, spellEscaped)])
+    return places.flatMap((place) => [place(spelled, String), place(spelled, spellEscaped)])
   })
   const { texts } = new Worker().run(lines, REDACT)
   for (const [i, line] of lines.entries()) {

@@ -100,10 +100,11 @@ test('what is found cut, grown or in a word is what an expression of the table f
   }
 })
 
+/** At best of three runs, or of one that is cheap enough. */
 function costNs(value: Buffer): number {
   const scanner = new SecretScanner()
   let best = Number.POSITIVE_INFINITY
-  for (let run = 0; run < 3; run++) {
+  for (let run = 0; run < 3 && best * 1e6 >= BYTE_NS_MAX * HOSTILE_BYTES; run++) {
     const start = cpuNow()
     scanner.begin(value)
     scanner.scan(0, HOSTILE_BYTES)

@@ -129,14 +129,14 @@ function bestMs(value: Buffer, end: number, scan: 'scan' | 'scanEscaped'): numbe
 /** Four times as long takes four times the time; what grew with the square would take 16. */
 function isLinear(value: Buffer, scan: 'scan' | 'scanEscaped'): boolean {
   for (let tries = 0; tries < 5; tries++) {
-    if (bestMs(value, 400_000, scan) < 8 * bestMs(value, 100_000, scan) + 1) return true
+    if (bestMs(value, 160_000, scan) < 8 * bestMs(value, 40_000, scan) + 1) return true
   }
   return false
 }
 
-/** Repeated and cut to 400,000 bytes, with what stands behind a value in a batch. */
+/** Repeated and cut to 160,000 bytes, with what stands behind a value in a batch. */
 function longValue(unit: string): Buffer {
-  const text = unit.repeat(Math.ceil(400_000 / unit.length)).slice(0, 400_000)
+  const text = unit.repeat(Math.ceil(160_000 / unit.length)).slice(0, 160_000)
   return Buffer.from(`${text}"\n${' '.repeat(16)}`)
 }
 

@@ -78,6 +78,8 @@ async function readBack(lines: readonly string[], table: StreamId, where: string
 
 /** Events of one batch: of more than `DELTA_SHAPES_MAX` shapes some would not be described. */
 const BATCH_EVENTS = 50
+/** In the shared table each is a part, in which a large statement is planned by itself. */
+const SHARED_EVENTS = 150
 
 /** In a table of the stream, and in the shared one. */
 async function store(lines: readonly string[]) {
@@ -87,7 +89,9 @@ async function store(lines: readonly string[]) {
   for (let at = 0; at < lines.length; at += BATCH_EVENTS) {
     const some = lines.slice(at, at + BATCH_EVENTS)
     batches.push(new IngestPipeline().run(batchOf(some.join('\n'))))
-    shared.push(await harness.insertShared(stream, some))
+  }
+  for (let at = 0; at < lines.length; at += SHARED_EVENTS) {
+    shared.push(await harness.insertShared(stream, lines.slice(at, at + SHARED_EVENTS)))
   }
   const ids = await harness.insert(stream, ...batches)
   return {
@@ -219,8 +223,8 @@ function canBeAsked(
   textFields: readonly string[],
 ): boolean {
   try {
-    compileAll([parse(text)], catalog(textFields))
-    return true
+    const [, any] = compileAll([parse(text)], catalog(textFields))
+    return any!.conditions[0]!.length <= LARGEST
   } catch (cause) {
     if (cause instanceof QueryError) return false
     throw cause
@@ -258,9 +262,15 @@ function moreQueries({ own }: Awaited<ReturnType<typeof store>>): readonly strin
   ]
 }
 
+/**
+ * Characters of a condition: the engine plans the largest for seconds. `npm test` has those of one
+ * seed in four; the long run has all.
+ */
+const LARGEST = ONLY_LONG && seed % 4 !== 0 ? 20_000 : Number.POSITIVE_INFINITY
+
 const EVENTS = 300
 /** Queries of one statement. */
-const QUERIES = 16
+const QUERIES = ONLY_LONG ? 8 : 16
 /** Of queries over the same events. */
 const GROUPS = ONLY_LONG ? 2 : 6
 
@@ -269,7 +279,9 @@ test('random queries over random events', async () => {
   let pairs = 0
   for (let round = 0; performance.now() < deadline; round++) {
     const stored = await store(fc.sample(eventText, { seed: seed + round, numRuns: EVENTS }))
-    for (let group = 0; group < GROUPS && performance.now() < deadline; group++) {
+    const isTime = () => performance.now() < deadline
+    // Where the time is over when the events are stored, the first is asked all the same.
+    for (let group = 0; group < GROUPS && (group === 0 || isTime()); group++) {
       const drawn = fc.sample(queryText, { seed: seed + round * 6 + group, numRuns: 2 * QUERIES })
       const more = moreQueries(stored)
       const some = fc.sample(fc.constantFrom(...more), { seed: seed + group, numRuns: 4 })
