@@ -1,12 +1,13 @@
 /** A cell's stores for clients' reads, on connections of their own that hold up nothing else. */
 
+import { IngestError } from '../errors.ts'
 import type { WaitingSegments } from '../materialize/waiting-segments.ts'
 import type { StreamId } from '../model/stream.ts'
 import { openStreamsBy } from '../read/open-streams.ts'
 import { FieldCatalogStore } from '../store/catalog/field-catalog-store.ts'
 import { SchemaStore } from '../store/catalog/schema-store.ts'
 import { ProjectionTables } from '../store/projection/compile/projection-tables.ts'
-import { AggregateStore } from '../store/projection/reads/aggregate-store.ts'
+import { AggregateStore, type AggregateTask } from '../store/projection/reads/aggregate-store.ts'
 import { ExplainStore } from '../store/projection/reads/explain-store.ts'
 import { FacetsStore } from '../store/projection/reads/facets-store.ts'
 import { IdStore } from '../store/projection/reads/id-store.ts'
@@ -48,6 +49,7 @@ export function openReadStores(
   const aggregates = watch.watchAll('aggregate', new AggregateStore(reads.clickhouse, tables))
   const states = watch.watchAll('catalog', new ReadStateStore(postgres))
   const facets = watch.watchAll('facets', new FacetsStore(reads.clickhouse, tables))
+  const facetCounts = new AggregateStore(reads.clickhouse, tables)
   const explaining = watch.watchAll('explain', new ExplainStore(reads.clickhouse, tables))
   const values = watch.watchAll('values', new ValueStore(reads.clickhouse, tables))
   // Sizes are requested rarely and answered fast, so they need not queue behind queries.
@@ -72,6 +74,13 @@ export function openReadStores(
     openStreams: openStreamsBy(states, catalogs),
     runAggregate: aggregates.run.bind(aggregates),
     runFacets: facets.run.bind(facets),
+    // One that has no time or memory is followed by a sample, so it is no failure.
+    countFacet: (task: AggregateTask, signal?: AbortSignal) => {
+      return facetCounts.run(task, signal).catch((cause: unknown) => {
+        if (cause instanceof IngestError) throw cause
+        return watch.watch('facets', (): Promise<never> => Promise.reject(cause))()
+      })
+    },
     readProjectionBytes,
     readIndexedShare: (streamId: StreamId) => forms.readReadyShare(streamId).catch(() => null),
   }

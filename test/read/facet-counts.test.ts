@@ -41,7 +41,7 @@ async function count(total: number, fails: (task: AggregateTask) => Error | unde
   const sampled: FieldRef[] = []
   const answer = await countFacets(
     {
-      runAggregate: async (task): Promise<AggregateResult> => {
+      countFacet: async (task): Promise<AggregateResult> => {
         asked.push(task)
         const failure = fails(task)
         if (failure !== undefined) throw failure

@@ -27,6 +27,7 @@ export function readingDeps(postgres: Postgres, clickhouse: ClickHouse) {
     openStreams,
     runAggregate: aggregates.run.bind(aggregates),
     runFacets: facets.run.bind(facets),
+    countFacet: aggregates.run.bind(aggregates),
     nowMs: Date.now,
   }
 }

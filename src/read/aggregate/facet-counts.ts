@@ -21,7 +21,7 @@ import type { Facet, FacetsResult, FacetsTask } from '../../store/projection/rea
 
 export interface FacetStores {
   /** `AggregateStore`'s. */
-  readonly runAggregate: (task: AggregateTask, signal?: AbortSignal) => Promise<AggregateResult>
+  readonly countFacet: (task: AggregateTask, signal?: AbortSignal) => Promise<AggregateResult>
   /** `FacetsStore`'s. */
   readonly runFacets: (task: FacetsTask, signal?: AbortSignal) => Promise<FacetsResult>
 }
@@ -122,7 +122,7 @@ class ExactCounts {
       timeoutMs,
     }
     try {
-      return await this.#stores.runAggregate(asked, this.#signal)
+      return await this.#stores.countFacet(asked, this.#signal)
     } catch (cause) {
       const isTooMuch = cause instanceof IngestError && cause.members?.field === undefined
       if (this.#signal.aborted || !isTooMuch) throw cause

@@ -286,9 +286,9 @@ test('counts of whole units are those of the rows, in any state of the parts', a
       const asked = randomAsked()
       const { counts } = await counted(store, asked)
       assertSame(counts, rows, asked)
-    } while (performance.now() < endMs || ++tries < 10)
+    } while (performance.now() < endMs || ++tries < 5)
   }
-  await tryFor(5_000)
+  await tryFor(4_000)
   // As retention and the keeper of tables change them.
   const cut = segmentIdAt(START_MS + HOUR_MS / 3)
   for (const table of [OWN, OLD, MIXED_STREAM]) {
@@ -297,11 +297,11 @@ test('counts of whole units are those of the rows, in any state of the parts', a
       SETTINGS mutations_sync = 1`)
   }
   rows = rows.filter((row) => segmentIdOf(row) >= cut)
-  await tryFor(3_000)
+  await tryFor(2_000)
   for (const table of [OWN, OLD, MIXED_STREAM]) {
     await clickhouse.command(`OPTIMIZE TABLE ${projectionTable(database, table)} FINAL`)
   }
-  await tryFor(3_000)
+  await tryFor(2_000)
 })
 
 test('a count of whole units reads no rows', async () => {
