@@ -1,5 +1,5 @@
 /**
- * Runs the compiled tests: most five files at a time, then those that measure one at a time.
+ * Runs the compiled tests: most four files at a time, then those that measure one at a time.
  * Stores and one service are started once for all that can share them. Ends with the totals of
  * both, in the words of Node's own test runner.
  *
@@ -28,16 +28,15 @@ const ALONE = [
   'e2e/limits/main-thread',
   'e2e/limits/slow-reads',
   'e2e/stores/many-streams',
-  'e2e/stores/noisy-stream',
+  'e2e/stores/noisy-stream.long',
   'embedded/background-priority',
   'embedded/clickhouse-lanes',
   'embedded/read-cost',
-  'load-tests/runner',
 ].map(testPath)
 /** Those that mostly wait: for services, stores and time. */
 const WAITING = /^(e2e|crash|embedded|http|pool|machine|scripts)\b/
-/** Files at a time: one that works and four that wait, as long as there are both. */
-const CONCURRENCY = 5
+/** Files at a time: one that works and three that wait, as long as there are both. */
+const CONCURRENCY = 4
 /** The longest, which begin first: whatever is long and begins late ends alone. */
 const LONGEST = [
   'e2e/lifecycle',
@@ -66,7 +65,6 @@ const LONGEST = [
   'serve/query-refusals',
   'store/projection/compile/hostile',
   'language/engine',
-  'bench/rivals',
   'store/projection/table-keeper',
   'retain/compaction',
   'retain/split',

@@ -175,8 +175,9 @@ test('by any clock, buckets have the whole range and no moment twice', () => {
       // Each begins where the clocks of the zone show a whole step.
       for (let at = 1; at < buckets.count; at++) {
         const [, hour, minute] = /T(\d\d):(\d\d)/.exec(bucketTime(buckets, at)) ?? []
-        const isChange = hour !== '00' || minute !== '00'
-        if (/[dwM]/.test(buckets.step) && isChange) assert.equal(hour, '01', buckets.timeZone)
+        // Or later, where clocks are put forward at midnight, by an hour at most.
+        const isWhole = hour === '00' || (hour === '01' && minute === '00')
+        if (/[dwM]/.test(buckets.step)) assert.ok(isWhole, bucketTime(buckets, at))
       }
     }),
   )
