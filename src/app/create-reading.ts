@@ -78,6 +78,7 @@ function createSearch(
       },
       listSegmentsOf: (streamIds, range) => events.listSegmentsOf(streamIds, range),
       findIds: (question, signal) => ids.find(question, signal),
+      findTimed: (question, signal) => ids.findTimed(question, signal),
       match: (task, signal) => pool.run(task, signal),
     }),
   }

@@ -34,6 +34,41 @@ export function compareEvents(a: EventId, b: EventId): number {
   return a.ordinal - b.ordinal
 }
 
+/** Where an event is in the order of event times; equal ones go by their ids. */
+export interface TimedId extends EventId {
+  /** Nanoseconds since 1970. */
+  readonly timeNs: bigint
+}
+
+export interface TimedKey extends EventKey {
+  readonly timeNs: bigint
+}
+
+/** In ascending order. */
+export function compareTimed(a: TimedId, b: TimedId): number {
+  if (a.timeNs !== b.timeNs) return a.timeNs < b.timeNs ? -1 : 1
+  return compareEvents(a, b)
+}
+
+/** A cursor in the order of event times: `<nanoseconds>@<id>`. */
+export function tryParseTimedId(text: string): TimedId | undefined {
+  const [, ns, idText = ''] = /^(-?[0-9]{1,19})@(.*)$/.exec(text) ?? []
+  const id = ns === undefined ? undefined : tryParseEventId(idText)
+  if (ns === undefined || id === undefined) return undefined
+  const timeNs = BigInt(ns)
+  return timeNs === BigInt.asIntN(64, timeNs) ? { ...id, timeNs } : undefined
+}
+
+export function formatTimedId(id: TimedId): string {
+  return `${id.timeNs}@${formatEventId(id)}`
+}
+
+/** The cursor after which, in reading order, the times beyond `boundNs` come. */
+export function timedBoundary(boundNs: bigint, newestFirst: boolean): TimedId {
+  const [timeNs, ...bound] = newestFirst ? [boundNs, 0n] : [boundNs - 1n, SEGMENT_ID_MAX]
+  return { ...boundaryCursor(bound[0]!, newestFirst), timeNs }
+}
+
 /** Merges in reading order. An event that several sources have is that of the first of them. */
 export function mergeEvents<T extends EventKey>(
   sources: readonly (readonly T[])[],

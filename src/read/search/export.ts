@@ -6,15 +6,20 @@
 import { csvCell, safeText } from '../../bytes/csv-cell.ts'
 import { IngestError } from '../../errors.ts'
 import type { RecordFormat } from '../../model/batch/segment-read.ts'
-import { boundaryCursor, type EventId } from '../../model/event-id.ts'
 import type { IdRange } from '../../model/segment-place.ts'
 import type { Stream } from '../../model/stream.ts'
 import { missesPaths } from '../depends-on-catalog.ts'
 import { ExportLosses } from './export-losses.ts'
-import { findEvents } from './find-events.ts'
+import {
+  boundaryOf,
+  type Cursor,
+  findInOrder,
+  formatCursor,
+  isByEventTime,
+} from './find-in-order.ts'
 import { readRecords } from './read-records.ts'
 import { REASONS, type SearchDeps } from './search.ts'
-import { eventTimeOf, idRange, type SearchRequest } from './search-request.ts'
+import { idRange, type SearchRequest } from './search-request.ts'
 
 /** Events that an export reads at a time. */
 export const EXPORT_CHUNK_EVENTS = 4_096
@@ -37,7 +42,7 @@ export class Export {
   readonly #format: RecordFormat
   /** Fixed at the start: what comes meanwhile would make it endless. */
   readonly #range: IdRange
-  #cursor: EventId | undefined
+  #cursor: Cursor | undefined
   #left: number
   #isOver = false
   readonly #losses = new ExportLosses()
@@ -96,12 +101,10 @@ export class Export {
     const { openStreams, sources, nowMs } = this.#deps
     const newestFirst = request.order === 'newest'
     const search = {
-      ...this.#range,
+      ids: this.#range,
+      request,
       // Opened again for each step: removals and learning in the meantime count.
       streams: await openStreams(streams),
-      query: request.query,
-      queryText: request.queryText,
-      eventTime: eventTimeOf(request),
       before: newestFirst ? this.#cursor : undefined,
       after: newestFirst ? undefined : this.#cursor,
       newestFirst,
@@ -111,19 +114,19 @@ export class Export {
     }
     this.#losses.watchMarks(search.streams, this.#unread)
     if (missesPaths([request.query], search.streams)) this.#losses.addUnlearned()
-    const found = await findEvents(sources, search, signal, nowMs)
+    const found = await findInOrder(sources, search, signal, nowMs)
     this.#losses.addUndecided(found.undecided)
     const pieces: Uint8Array[] = []
     let count = 0
     let bytes = 0
-    const options = { ...search.shown, newestFirst }
+    const options = { ...search.shown, isReversed: false }
     for await (const piece of readRecords(this.#deps, found.events, options)) {
       pieces.push(piece.bytes)
       this.#losses.addDamaged(piece.damaged)
       this.#losses.addRemoved(piece.gone)
       bytes += piece.bytes.length
       count = found.events.indexOf(piece.last) + 1
-      this.#cursor = piece.last
+      this.#cursor = piece.last as Cursor
       if (bytes >= STEP_BYTES) break
     }
     this.#left -= count
@@ -156,20 +159,24 @@ export class Export {
   get #unread(): IdRange {
     const { start, end } = this.#range
     const at = this.#cursor?.segmentId
-    if (at === undefined) return this.#range
+    // By event time what is unread may be in any segment.
+    if (at === undefined || isByEventTime(this.#task.request)) return this.#range
     return this.#task.request.order === 'newest' ? { start, end: at } : { start: at + 1n, end }
   }
 
   /** A step that ran out of time is not the end; one that made no progress is. */
   #goOnBehind(frontier: bigint, shortfall: keyof typeof REASONS): void {
-    const newestFirst = this.#task.request.order === 'newest'
-    const cursor = boundaryCursor(frontier, newestFirst)
+    const { request } = this.#task
+    const newestFirst = request.order === 'newest'
+    const cursor = boundaryOf(frontier, newestFirst, request)
     const last = this.#cursor
-    const begin = newestFirst ? this.#range.end : this.#range.start
+    const [start, end] = isByEventTime(request)
+      ? [request.fromNs, request.toNs]
+      : [this.#range.start, this.#range.end]
     const isStuck =
       last === undefined
-        ? frontier === begin
-        : last.segmentId === cursor.segmentId && last.ordinal === cursor.ordinal
+        ? frontier === (newestFirst ? end : start)
+        : formatCursor(last, request) === formatCursor(cursor, request)
     if (isStuck) {
       throw new IngestError('unavailable', REASONS[shortfall])
     }

@@ -4,7 +4,7 @@
  */
 import { EVENTS_PAGE_BYTES_MAX, SEARCH_PAYLOADS_MAX } from '../../limits.ts'
 import type { DamagedRead, RecordFormat, SegmentRead } from '../../model/batch/segment-read.ts'
-import { compareEvents, type EventKey } from '../../model/event-id.ts'
+import type { EventKey } from '../../model/event-id.ts'
 import type { StreamSegment } from '../../model/projection.ts'
 import { type FoundSegment, readOf } from '../../model/stored-row.ts'
 import type { FoundEvent, Shown } from './search-sources.ts'
@@ -20,8 +20,8 @@ export interface RecordReaders {
 }
 
 export interface RecordOptions extends Shown {
-  /** The order of records within a piece; not that of the events when they come against it. */
-  readonly newestFirst: boolean
+  /** Within a piece, records are in the opposite order of the events. */
+  readonly isReversed: boolean
 }
 
 export interface RecordPiece {
@@ -60,10 +60,8 @@ export async function* readRecords(
   options: RecordOptions,
 ): AsyncGenerator<RecordPiece, void> {
   const groups = groupBySegment(events)
-  const [first] = events
-  const isRising = first !== undefined && compareEvents(first, events.at(-1)!) < 0
   const inOrder = (parts: readonly Part[]) => {
-    return isRising === options.newestFirst ? parts.toReversed() : parts
+    return options.isReversed ? parts.toReversed() : parts
   }
   for (let at = 0; at < groups.length; at += SEARCH_PAYLOADS_MAX) {
     const some = groups.slice(at, at + SEARCH_PAYLOADS_MAX)
@@ -103,16 +101,26 @@ function meanBytes({ keys }: Group): number {
   return keys.reduce((sum, { record }) => sum + record!.length, 0) / keys.length
 }
 
+/** A worker reads events of a segment up or down: by event times they may go to and fro. */
 function groupBySegment(events: readonly FoundEvent[]): Group[] {
   const groups: Group[] = []
   for (const key of events) {
     const { streamId, segmentId } = key
     const group = groups.at(-1)
     const isSame = group?.segmentId === segmentId && isWritten(group) === (key.record !== undefined)
-    if (isSame) group.keys.push(key)
+    if (isSame && goesOn(group, key)) group.keys.push(key)
     else groups.push({ streamId, segmentId, keys: [key] })
   }
   return groups
+}
+
+function goesOn({ keys }: Group, { ordinal }: FoundEvent): boolean {
+  const last = keys.at(-1)!.ordinal
+  return keys.length === 1 || isRising(keys) === ordinal > last
+}
+
+function isRising(keys: readonly EventKey[]): boolean {
+  return keys[0]!.ordinal <= keys.at(-1)!.ordinal
 }
 
 /** Runs of events of which none takes more than a piece, but for a single event. */
@@ -124,9 +132,10 @@ function* affordable(keys: readonly FoundEvent[], eventBytes: number) {
 function chosenOf(
   segment: FoundSegment,
   keys: readonly EventKey[],
-  { newestFirst, includesStreamId }: RecordOptions,
+  { isReversed, includesStreamId }: RecordOptions,
 ): SegmentRead {
   const all = { fromOrdinal: 0, toOrdinal: segment.eventCount }
+  const newestFirst = isRising(keys) === isReversed
   return {
     ...readOf(segment, all, newestFirst),
     ordinals: Uint32Array.from(keys, ({ ordinal }) => ordinal).sort(),

@@ -8,7 +8,12 @@ import {
   FIELD_PATH_BYTES_MAX,
   SEARCH_FIELDS_MAX,
 } from '../../limits.ts'
-import { type EventId, tryParseEventId } from '../../model/event-id.ts'
+import {
+  type EventId,
+  type TimedId,
+  tryParseEventId,
+  tryParseTimedId,
+} from '../../model/event-id.ts'
 import { isFieldPath, mayBeInArray, splitNames } from '../../model/field-path.ts'
 import { ceilMs } from '../../model/rfc3339.ts'
 import { SEGMENT_ID_MAX, SEGMENT_MS_MAX, segmentIdAt } from '../../model/segment-id.ts'
@@ -24,9 +29,9 @@ export interface SearchRequest extends ReadRequest {
   readonly queryText: string
   readonly order: Order
   readonly limit: number
-  /** Exclusive cursors; at most one of them. */
-  readonly before: EventId | undefined
-  readonly after: EventId | undefined
+  /** Exclusive cursors, at most one of them; by event time they have theirs. */
+  readonly before: EventId | TimedId | undefined
+  readonly after: EventId | TimedId | undefined
   /** Paths that records are limited to. */
   readonly fields: readonly string[] | undefined
   /** Nothing was said of its end: what came a moment ago by any node's clock is in it. */
@@ -39,6 +44,8 @@ const FIELDS_ABOUT =
   'Paths that records have, as `fields`, in place of the payload, with the values as they were ' +
   'sent; one that an event lacks is left out; in backquotes any name'
 
+const CURSOR_ABOUT = "A cursor of a page (by receipt an event's id is one)"
+
 /** In a body; `SEARCH_QUERY` is the same in a URL. */
 export const SEARCH_PROPERTIES = {
   ...READ_PROPERTIES,
@@ -46,7 +53,7 @@ export const SEARCH_PROPERTIES = {
     type: 'string',
     enum: ORDERS,
     description:
-      'Which come first, by receipt, which is the order of ids; ' +
+      'Which come first, by the time of `time_basis`, then by their ids; ' +
       '`newest` when left out, of an export `oldest`',
   },
   limit: {
@@ -56,8 +63,14 @@ export const SEARCH_PROPERTIES = {
     default: EVENTS_PAGE_DEFAULT,
     description: 'Events of a page; of an export all that match, when left out',
   },
-  before: { type: 'string', description: "An event's id: only older events; not with `after`" },
-  after: { type: 'string', description: "An event's id: only newer events; not with `before`" },
+  before: {
+    type: 'string',
+    description: `${CURSOR_ABOUT}: only older events; not with \`after\``,
+  },
+  after: {
+    type: 'string',
+    description: `${CURSOR_ABOUT}: only newer events; not with \`before\``,
+  },
   fields: {
     type: 'array',
     items: { type: 'string' },
@@ -110,14 +123,15 @@ export function readSearchRequest(
   nowMs: number,
   order: Order = 'newest',
 ): SearchRequest {
-  const before = readCursor('before', members.before)
-  const after = readCursor('after', members.after)
+  const read = readRequest(members, nowMs)
+  const before = readCursor('before', members.before, read)
+  const after = readCursor('after', members.after, read)
   if (before !== undefined && after !== undefined) {
     throw new IngestError('malformed', '"before" and "after" exclude each other')
   }
   const { to } = members
   return {
-    ...readRequest(members, nowMs),
+    ...read,
     queryText: (members.query as string | undefined) ?? '',
     order: (members.order as Order | undefined) ?? order,
     limit: Number(members.limit ?? EVENTS_PAGE_DEFAULT),
@@ -146,11 +160,18 @@ function idBound(ns: bigint): bigint {
   return ms > SEGMENT_MS_MAX ? SEGMENT_ID_MAX : segmentIdAt(Number(ms))
 }
 
-function readCursor(name: string, value: unknown): EventId | undefined {
+function readCursor(
+  name: string,
+  value: unknown,
+  { timeBasis }: ReadRequest,
+): EventId | TimedId | undefined {
   if (value === undefined) return undefined
-  const id = typeof value === 'string' ? tryParseEventId(value) : undefined
+  const isTimed = timeBasis === 'event_time'
+  const text = typeof value === 'string' ? value : ''
+  const id = isTimed ? tryParseTimedId(text) : tryParseEventId(text)
   if (id !== undefined) return id
-  throw new IngestError('malformed', `"${name}" must be the id of an event`)
+  const rule = isTimed ? '"next" or "previous" of a page by event time' : 'the id of an event'
+  throw new IngestError('malformed', `"${name}" must be ${rule}`)
 }
 
 function readPaths(value: unknown): readonly string[] | undefined {

@@ -1,7 +1,7 @@
 /** Where search finds events; the composition root passes in what asks the stores. */
 import type { Query } from '../../language/query-tree.ts'
 import type { RecordFormat } from '../../model/batch/segment-read.ts'
-import type { EventKey } from '../../model/event-id.ts'
+import type { EventKey, TimedKey } from '../../model/event-id.ts'
 import type { SourceStream } from '../../model/field-catalog.ts'
 import type {
   IdRange,
@@ -9,12 +9,14 @@ import type {
   PendingSegment,
   SegmentExtent,
 } from '../../model/segment-place.ts'
-import type { IdQuestion } from '../../store/projection/reads/id-store.ts'
+import type { IdQuestion, TimedQuestion } from '../../store/projection/reads/id-store.ts'
 import type { TimeRange } from '../answer-coverage.ts'
 
 /** An event, and its record where it was written when the event was found. */
 export interface FoundEvent extends EventKey {
   readonly record?: Uint8Array
+  /** Nanoseconds since 1970; of what was evaluated, and in the order of event times. */
+  readonly timeNs?: bigint
 }
 
 /** How events are shown. */
@@ -78,6 +80,8 @@ export interface SearchSources {
   listAll(streams: readonly SourceStream[], range: ReadingRange): Promise<PendingList>
   /** The first events of the range by the projection, in reading order. */
   findIds(question: IdQuestion, signal: AbortSignal): Promise<readonly EventKey[]>
+  /** The same in the order of event times. */
+  findTimed(question: TimedQuestion, signal: AbortSignal): Promise<readonly TimedKey[]>
   /**
    * The events of these segments that match; at least the first `limit`. Segments that were removed
    * have none. However late it is, some segments are looked at.

@@ -4,21 +4,22 @@
  */
 import { IngestError } from '../../errors.ts'
 import { EVENTS_PAGE_BYTES_MAX } from '../../limits.ts'
-import { boundaryCursor, type EventId, type EventKey, formatEventId } from '../../model/event-id.ts'
+import type { EventId, EventKey } from '../../model/event-id.ts'
 import type { SourceStream } from '../../model/field-catalog.ts'
 import { type SegmentId, segmentIdAt, segmentIdMs } from '../../model/segment-id.ts'
 import { type Honesty, honestMembers, type TimeRange } from '../answer-coverage.ts'
 import { missesPaths } from '../depends-on-catalog.ts'
 import type { AskedStreams } from '../read-deps.ts'
-import { type FoundEvents, findEvents, type Shortfall } from './find-events.ts'
+import type { FoundEvents, Shortfall } from './find-events.ts'
+import { boundaryOf, findInOrder, formatCursor, isByEventTime } from './find-in-order.ts'
 import {
   type DamagedSegment,
   type RecordOptions,
   type RecordReaders,
   readRecords,
 } from './read-records.ts'
-import { eventTimeOf, idRange, type SearchRequest } from './search-request.ts'
-import type { SearchSources } from './search-sources.ts'
+import { idRange, type SearchRequest } from './search-request.ts'
+import type { FoundEvent, SearchSources } from './search-sources.ts'
 
 export interface SearchDeps extends RecordReaders {
   /** The catalogs and the marks of streams. */
@@ -57,14 +58,12 @@ export async function search(
   const newestFirst = isDownwards(request)
   const sources = await deps.openStreams(streams)
   const shown = { format: { kind: 'list', fields: request.fields }, includesStreamId } as const
-  const found = await findEvents(
+  const found = await findInOrder(
     deps.sources,
     {
-      ...idRange(request),
+      ids: idRange(request),
+      request,
       streams: sources,
-      query: request.query,
-      queryText: request.queryText,
-      eventTime: eventTimeOf(request),
       before: request.before,
       after: request.after,
       newestFirst,
@@ -76,8 +75,8 @@ export async function search(
     deps.nowMs,
   )
   assertAnswered(found, request)
-  const page = await readPage(deps, found, { ...shown, newestFirst: request.order === 'newest' })
   const isForwards = (request.order === 'newest') === newestFirst
+  const page = await readPage(deps, found, { ...shown, isReversed: !isForwards })
   const pieces = isForwards ? page.pieces : page.pieces.toReversed()
   const { damaged } = page
   const members = {
@@ -111,14 +110,15 @@ function assertAnswered(
 ): void {
   if (shortfall !== 'away' || events.length > 0) return
   const { start, end } = idRange(request)
-  if (frontier !== start && frontier !== end) return
+  const ends = isByEventTime(request) ? [request.fromNs, request.toNs] : [start, end]
+  if (!ends.includes(frontier)) return
   throw new IngestError('unavailable', 'ClickHouse does not answer; the event list does')
 }
 
 interface Page {
   readonly pieces: readonly Uint8Array[]
   /** In the order in which they were read. */
-  readonly events: readonly EventKey[]
+  readonly events: readonly FoundEvent[]
   readonly damaged: readonly DamagedSegment[]
   readonly hasMore: boolean
 }
@@ -150,17 +150,16 @@ function cursorsOf(page: Page, { frontier, shortfall }: FoundEvents, request: Se
   const isForwards = isDownwards(request) === (order === 'newest')
   const [first, last] = [page.events[0], page.events.at(-1)]
   const boundary =
-    shortfall === undefined ? undefined : boundaryCursor(frontier, isDownwards(request))
+    shortfall === undefined ? undefined : boundaryOf(frontier, isDownwards(request), request)
   const onwards = page.hasMore ? last : boundary
   const back = first ?? before ?? after
+  const textOf = (cursor: EventId | undefined) => {
+    return cursor === undefined ? null : formatCursor(cursor, request)
+  }
   return isForwards
     ? { next: textOf(onwards), previous: textOf(first ?? (order === 'newest' ? after : before)) }
     : // Against the order: the cursor itself lies before the page, so there always is something.
       { next: textOf(first), previous: textOf(onwards ?? last ?? back) }
-}
-
-function textOf(id: EventId | undefined): string | null {
-  return id === undefined ? null : formatEventId(id)
 }
 
 function shortfallOf(
@@ -176,17 +175,17 @@ function shortfallOf(
     ...(missesPaths([request.query], sources) ? [UNLEARNED_FIELDS] : []),
   ]
   if (reasons.length === 0) return {}
-  const isCovered = shortfall !== undefined && request.timeBasis === 'ingested_at'
-  const covered = isCovered ? coveredUpTo(frontier as SegmentId, request) : undefined
+  const covered = shortfall === undefined ? undefined : coveredUpTo(frontier, request)
   return { shortfall: { reason: reasons.join('; '), covered } }
 }
 
-/** The whole milliseconds of the range that were searched before `frontier`. */
-function coveredUpTo(frontier: SegmentId, request: SearchRequest): TimeRange {
+/** What of the range was searched before `frontier`; by receipt whole milliseconds. */
+function coveredUpTo(frontier: bigint, request: SearchRequest): TimeRange {
   const { fromNs, toNs } = request
-  const ms = segmentIdMs(frontier)
+  const ms = segmentIdMs(frontier as SegmentId)
   const isWhole = frontier === segmentIdAt(ms)
-  const atNs = BigInt(isDownwards(request) && !isWhole ? ms + 1 : ms) * NS_PER_MS
+  const receiptNs = BigInt(isDownwards(request) && !isWhole ? ms + 1 : ms) * NS_PER_MS
+  const atNs = isByEventTime(request) ? frontier : receiptNs
   const insideNs = atNs < fromNs ? fromNs : atNs > toNs ? toNs : atNs
   return isDownwards(request) ? { fromNs: insideNs, toNs } : { fromNs, toNs: insideNs }
 }

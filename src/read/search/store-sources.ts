@@ -3,7 +3,7 @@ import { IngestError } from '../../errors.ts'
 import { QueryError } from '../../language/query-error.ts'
 import { SEARCH_PAYLOADS_MAX } from '../../limits.ts'
 import type { SegmentRead } from '../../model/batch/segment-read.ts'
-import type { EventKey } from '../../model/event-id.ts'
+import type { EventKey, TimedKey } from '../../model/event-id.ts'
 import type { SourceStream } from '../../model/field-catalog.ts'
 import type { StreamSegment } from '../../model/projection.ts'
 import type { SegmentId } from '../../model/segment-id.ts'
@@ -17,7 +17,7 @@ import { type FoundSegment, readOf } from '../../model/stored-row.ts'
 import type { StreamId } from '../../model/stream.ts'
 import type { MatchedEvents, MatchResult, MatchTask } from '../../pool/messages.ts'
 import { MEMORY_LIMIT_EXCEEDED, TIMEOUT_EXCEEDED } from '../../store/clickhouse-codes.ts'
-import type { IdQuestion } from '../../store/projection/reads/id-store.ts'
+import type { IdQuestion, TimedQuestion } from '../../store/projection/reads/id-store.ts'
 import type { SegmentRange } from '../../store/raw/event-store.ts'
 import type { PendingStore } from '../../store/raw/pending-store.ts'
 import { StoreError } from '../../store/store-error.ts'
@@ -44,6 +44,7 @@ export interface SourceStores {
   ) => Promise<ReadonlyMap<StreamId, readonly SegmentInfo[]>>
   /** `IdStore`'s. */
   readonly findIds: (question: IdQuestion, signal: AbortSignal) => Promise<readonly EventKey[]>
+  readonly findTimed: (question: TimedQuestion, signal: AbortSignal) => Promise<readonly TimedKey[]>
   readonly readPayloads: ReadPayloads
   readonly prefilter: OpenPrefilter
   /** Of the segments that the projection may lack. */
@@ -68,13 +69,8 @@ export function storeSources(stores: SourceStores): SearchSources {
       return pending.list({ ...range, streamIds: idsOf(streams), limit: SEARCH_PENDING_ROWS })
     },
     listAll: (streams, range) => listAll(stores, streams, range),
-    findIds: async (question, signal) => {
-      try {
-        return await stores.findIds(question, signal)
-      } catch (cause) {
-        throw toFailure(cause)
-      }
-    },
+    findIds: (question, signal) => stores.findIds(question, signal).catch(rethrow),
+    findTimed: (question, signal) => stores.findTimed(question, signal).catch(rethrow),
     match: (question, segments, signal) => {
       const { query, eventTime } = question
       if (query.kind === 'all' && eventTime === undefined) {
@@ -87,6 +83,10 @@ export function storeSources(stores: SourceStores): SearchSources {
 
 function idsOf(streams: readonly SourceStream[]): StreamId[] {
   return streams.map(({ streamId }) => streamId)
+}
+
+function rethrow(cause: unknown): never {
+  throw toFailure(cause)
 }
 
 function toFailure(cause: unknown): unknown {
@@ -211,7 +211,8 @@ async function matchStream(
     for (const place of matches?.events ?? []) {
       const { segmentId } = reads[events.read[place]!]!
       const ordinal = events.ordinal[place]!
-      const key = { streamId, segmentId: BigInt(segmentId) as SegmentId, ordinal }
+      const id = { segmentId: BigInt(segmentId) as SegmentId, ordinal }
+      const key = { streamId, ...id, timeNs: events.timeNs[place]! }
       found.push(withRecords ? { ...key, record: recordOf(events, place) } : key)
     }
     if (withRecords) records.bytesLeft -= events.json.length

@@ -36,7 +36,9 @@ export type FormSettings = Readonly<Record<string, number | string>>
 const FILTER_TYPE = 'bloom_filter(0.01) GRANULARITY 1'
 /** Shapes of 16,384 rows: with more distinct shapes than this, the index keeps nothing. */
 const SHAPES_TYPE = 'set(256) GRANULARITY 1'
-const NAME = /^((?:text|id|shape)_[0-9a-f]{10})_([0-9]{1,18})$/
+/** Old events that are sent today make no range of event times read all of today. */
+const TIMES_TYPE = 'minmax GRANULARITY 1'
+const NAME = /^((?:text|id|shape|time)_[0-9a-f]{10})_([0-9]{1,18})$/
 
 /**
  * ZSTD at its lowest level takes no more time at insert than LZ4, as less is written, and two
@@ -104,7 +106,12 @@ export function wantedIndexes({ textPaths, idPaths }: TableNeeds): TableIndex[] 
   const ids = idPaths.slice(0, ID_INDEXES_MAX).map((path) => {
     return index('id', idIndexExpression(path), FILTER_TYPE)
   })
-  return [index('shape', 'shape', SHAPES_TYPE), ...texts, ...ids]
+  return [
+    index('shape', 'shape', SHAPES_TYPE),
+    index('time', 'event_time', TIMES_TYPE),
+    ...texts,
+    ...ids,
+  ]
 }
 
 /** `since`: inserts with higher block numbers make the index. */
@@ -118,7 +125,11 @@ export function tryParseIndexName(name: string): { key: string; since: bigint } 
   return key === undefined || since === undefined ? undefined : { key, since: BigInt(since) }
 }
 
-function index(kind: 'text' | 'id' | 'shape', expression: string, type: string): TableIndex {
+function index(
+  kind: 'text' | 'id' | 'shape' | 'time',
+  expression: string,
+  type: string,
+): TableIndex {
   const digest = createHash('sha256').update(`${expression} ${type}`).digest('hex')
   return { key: `${kind}_${digest.slice(0, 10)}`, expression, type }
 }

@@ -147,6 +147,7 @@ function sourcesOf(given: World, awayAfter = Infinity) {
         .sort((a, b) => sign * compareEvents(a, b))
         .slice(0, limit)
     },
+    findTimed: () => Promise.reject(new Error('not in the order of receipt')),
     match: async ({ isLate }, wanted) => {
       // However late it is, some are looked at.
       const read = isLate() ? wanted.slice(0, Math.ceil(wanted.length / 2)) : wanted

@@ -10,7 +10,7 @@ import { EXPORT_CHUNK_EVENTS } from '../../../src/read/search/export.ts'
 import { type RecordReaders, readRecords } from '../../../src/read/search/read-records.ts'
 import type { FoundEvent } from '../../../src/read/search/search-sources.ts'
 
-const OPTIONS = { format: { kind: 'list' }, newestFirst: true, includesStreamId: false } as const
+const OPTIONS = { format: { kind: 'list' }, isReversed: false, includesStreamId: false } as const
 
 /** Records are ids; each event takes `eventBytes`. */
 function readers(eventBytes: number) {
@@ -96,7 +96,11 @@ test('records that were written already come in their places, and are not read a
         const record = Buffer.from(`${key.segmentId}-${key.ordinal}`)
         return isWritten ? { ...key, record } : key
       })
-      const options = { format: { kind }, newestFirst: true, includesStreamId: false } as const
+      const options = {
+        format: { kind },
+        isReversed: reading === 'against',
+        includesStreamId: false,
+      } as const
       const inOrder = reading === 'with' ? events : events.toReversed()
       const texts: string[] = []
       for await (const { bytes, last } of readRecords(

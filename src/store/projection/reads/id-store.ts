@@ -1,6 +1,6 @@
 /** The first events of a range of segments that match a query, by their ids. */
 import type { Query } from '../../../language/query-tree.ts'
-import type { EventId, EventKey } from '../../../model/event-id.ts'
+import type { EventId, EventKey, TimedId, TimedKey } from '../../../model/event-id.ts'
 import type { SourceStream } from '../../../model/field-catalog.ts'
 import { SEGMENT_ID_MAX, type SegmentId, segmentIdMs } from '../../../model/segment-id.ts'
 import type { IdRange, NodeMarks } from '../../../model/segment-place.ts'
@@ -30,10 +30,22 @@ export interface IdQuestion {
   readonly msMax: number
 }
 
+/** In the order of event times: its cursors are, too. */
+export interface TimedQuestion extends Omit<IdQuestion, 'before' | 'after' | 'eventTime'> {
+  readonly eventTime: NonNullable<IdQuestion['eventTime']>
+  /** Exclusive. */
+  readonly before: TimedId | undefined
+  readonly after: TimedId | undefined
+}
+
 interface IdRow {
   readonly stream: number
   readonly id: string
   readonly ordinal: number
+}
+
+interface TimedRow extends IdRow {
+  readonly time: string
 }
 
 const NS_PER_MS = 1_000_000n
@@ -49,20 +61,40 @@ export class IdStore {
 
   /** In reading order. Throws `StoreError`, and `QueryError` for a query that asks for too much. */
   async find(question: IdQuestion, signal: AbortSignal): Promise<readonly EventKey[]> {
-    const rows = await this.#tables.read(question.streams, async (tables) => {
+    const rows = await this.#query<IdRow>(question, idSql, signal)
+    return rows.map(toKey)
+  }
+
+  /** The same in the order of event times. */
+  async findTimed(question: TimedQuestion, signal: AbortSignal): Promise<readonly TimedKey[]> {
+    const rows = await this.#query<TimedRow, TimedQuestion>(question, timedSql, signal)
+    return rows.map((row) => ({ ...toKey(row), timeNs: BigInt(row.time) }))
+  }
+
+  async #query<Row, Question extends TimedQuestion | IdQuestion = IdQuestion>(
+    question: Question,
+    toSql: (
+      question: Question,
+      database: string,
+      tables: PresentTables,
+      params: SqlParams,
+    ) => string | undefined,
+    signal: AbortSignal,
+  ): Promise<readonly Row[]> {
+    return this.#tables.read(question.streams, async (tables) => {
       const params = new SqlParams()
-      const sql = idSql(question, this.#tables.database, tables, params)
+      const sql = toSql(question, this.#tables.database, tables, params)
       if (sql === undefined) return []
       return this.#tables.memory.run(question.streams, question.msMax, (blocks, msMax) => {
         const settings = querySettings(Math.max(1, Math.ceil(msMax)), blocks)
-        return this.#clickhouse.query<IdRow>(sql, params.values, settings, { signal })
+        return this.#clickhouse.query<Row>(sql, params.values, settings, { signal })
       })
     })
-    return rows.map(({ stream, id, ordinal }) => {
-      const segmentId = BigInt(id) as SegmentId
-      return { streamId: stream as StreamId, segmentId, ordinal }
-    })
   }
+}
+
+function toKey({ stream, id, ordinal }: IdRow): EventKey {
+  return { streamId: stream as StreamId, segmentId: BigInt(id) as SegmentId, ordinal }
 }
 
 /** The statement; undefined when there is no table. Adds to `params`. */
@@ -79,6 +111,40 @@ export function idSql(
   return `SELECT stream, toString(segment) AS id, place AS ordinal FROM ${source}
     ORDER BY segment ${direction}, place ${direction}
     LIMIT ${params.add('UInt32', question.limit)} ${NO_PROJECTIONS}`
+}
+
+/** The same in the order of event times. */
+export function timedSql(
+  { before, after, ...question }: TimedQuestion,
+  database: string,
+  tables: PresentTables,
+  params: SqlParams,
+): string | undefined {
+  const options = rowOptions({ ...question, before: undefined, after: undefined }, params)
+  const beyond = [
+    ...(before === undefined ? [] : [beyondTimed('<', before, params)]),
+    ...(after === undefined ? [] : [beyondTimed('>', after, params)]),
+  ]
+  const timed: RowSourceOptions = {
+    ...options,
+    columns: (branch) => `${options.columns(branch)}, ${NANOSECONDS} AS ns`,
+    where: (branch) => [options.where?.(branch) ?? 'true', ...beyond].join(' AND '),
+  }
+  const source = rowSource(timed, database, tables, params)
+  if (source === undefined) return undefined
+  const direction = question.newestFirst ? 'DESC' : 'ASC'
+  const order = ['ns', 'segment', 'place'].map((name) => `${name} ${direction}`).join(', ')
+  return `SELECT stream, toString(segment) AS id, place AS ordinal, toString(ns) AS time
+    FROM ${source} ORDER BY ${order}
+    LIMIT ${params.add('UInt32', question.limit)} ${NO_PROJECTIONS}`
+}
+
+const NANOSECONDS = 'toUnixTimestamp64Nano(event_time)'
+
+function beyondTimed(operator: '<' | '>', cursor: TimedId, params: SqlParams): string {
+  const ns = params.add('Int64', String(cursor.timeNs))
+  return `(${NANOSECONDS} ${operator} ${ns}
+      OR (${NANOSECONDS} = ${ns} AND ${outside(operator, cursor, params)}))`
 }
 
 function rowOptions(question: IdQuestion, params: SqlParams): RowSourceOptions {
