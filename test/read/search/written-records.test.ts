@@ -57,6 +57,7 @@ async function search(streams: readonly SourceStream[]) {
         events: {
           read: all,
           ordinal: new Uint32Array(all.length),
+          timeNs: new BigInt64Array(all.length),
           json: new Uint8Array(all.length * bytes),
           jsonEnd: all.map((n) => (n + 1) * bytes),
         },

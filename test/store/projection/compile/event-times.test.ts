@@ -4,7 +4,7 @@
  * Method: the real engine; three parts of one day: live events, old ones, and some of both.
  */
 import assert from 'node:assert/strict'
-import { before, test } from 'node:test'
+import { test } from 'node:test'
 import { parse } from '../../../../src/language/parse.ts'
 import { GRANULE_ROWS } from '../../../../src/model/projection.ts'
 import type { SegmentId } from '../../../../src/model/segment-id.ts'
@@ -33,7 +33,15 @@ const OLD_MS = NOW_MS - 7 * 86_400_000
 /** Events of a part are so far from one another. */
 const STEP_MS = 10
 
-before(async () => {
+let filled: Promise<void> | undefined
+
+/** Once for all tests. */
+function fill(): Promise<void> {
+  filled ??= insertAll()
+  return filled
+}
+
+async function insertAll(): Promise<void> {
   const { clickhouse } = harness
   await clickhouse.command(createTableSql(clickhouse.database, STREAM))
   const keeper = new TableKeeper(clickhouse)
@@ -55,7 +63,7 @@ before(async () => {
       FROM numbers(${ROWS}) SETTINGS max_threads = 1, max_insert_threads = 1,
         max_block_size = 1000000, min_insert_block_size_rows = 1000000`)
   }
-})
+}
 
 const STREAMS = [
   { streamId: STREAM, catalog: learnedCatalog(STREAM, [], {}), removedBefore: 0n as SegmentId },
@@ -81,6 +89,7 @@ async function count(fromMs: number, toMs: number, changes: Partial<AggregateTas
 }
 
 test('a range of old event times reads the granules that may have some', async () => {
+  await fill()
   // Half a second: it is not counted in whole seconds.
   const inPart = 50
   const at = OLD_MS + 100_003
@@ -93,12 +102,14 @@ test('a range of old event times reads the granules that may have some', async (
 })
 
 test('whole minutes are counted from a few rows, the rest of the range from its granules', async () => {
+  await fill()
   const all = await count(OLD_MS - 1, OLD_MS + ROWS * STEP_MS + 1)
   assert.equal(all.total, ROWS + ROWS / 2)
   assert(all.rowsRead <= 4 * GRANULE_ROWS + 10_000, `${all.rowsRead} rows`)
 })
 
 test('in the order of event times only those are read that may be on the page', async () => {
+  await fill()
   const store = new IdStore(harness.clickhouse, new ProjectionTables(harness.clickhouse))
   const find = (newestFirst: boolean, limit: number) => {
     return store.findTimed(
