@@ -73,7 +73,11 @@ const sources = storeSources({
     return {
       kind: 'match',
       queries: [{ events: all, stopped: undefined, undecided: 0 }],
-      events: { read: all, ordinal: new Uint32Array(reads.length) },
+      events: {
+        read: all,
+        ordinal: new Uint32Array(reads.length),
+        timeNs: new BigInt64Array(reads.length),
+      },
       damaged: [],
     }
   },
