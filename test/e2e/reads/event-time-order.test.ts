@@ -73,7 +73,7 @@ function assertInOrder(events: readonly EventRecord[], sign: 1 | -1): void {
 
 for (const order of ['newest', 'oldest'] as const) {
   for (const query of ['', 'level:error']) {
-    test(`${order} first, ${query || 'all'}: pages forwards and back have all, in order`, async () => {
+    test(`${order} first, ${query || 'all'}: pages have all, in order, both ways`, async () => {
       const found: EventRecord[] = []
       const pages: Page[] = []
       for (let cursor: string | null | undefined; cursor !== null; ) {

@@ -190,7 +190,7 @@ test('pages have each event once, in order, both ways', async () => {
   await fc.assert(property, fuzzed(seed, 300, 4_000))
 })
 
-test('when the projection goes away, what was read is a beginning, and it says how far', async () => {
+test('when the projection goes away, it says how far it came, and goes on from there', async () => {
   const input = fc.tuple(world, fc.boolean(), fc.nat(6))
   const property = fc.asyncProperty(input, async ([given, newestFirst, awayAfter]) => {
     const sources = sourcesOf(given, awayAfter)

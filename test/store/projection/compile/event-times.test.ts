@@ -101,7 +101,7 @@ test('a range of old event times reads the granules that may have some', async (
   assert(live.rowsRead <= 4 * GRANULE_ROWS, `${live.rowsRead} rows`)
 })
 
-test('whole minutes are counted from a few rows, the rest of the range from its granules', async () => {
+test('whole minutes are counted from a few rows, the rest from its granules', async () => {
   await fill()
   const all = await count(OLD_MS - 1, OLD_MS + ROWS * STEP_MS + 1)
   assert.equal(all.total, ROWS + ROWS / 2)

@@ -4,17 +4,17 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { countStored, createStream } from '../../../bench/e2e/rest.ts'
-import { type RunningService, startService } from '../../../bench/e2e/service.ts'
-import { ENGINE_FLAGS, EngineClient } from '../../../bench/query/engine-client.ts'
-import { isMustMet, measureRows, type Subject } from '../../../bench/query/measure-rows.ts'
-import { queryCorpus } from '../../../bench/query/query-corpus.ts'
-import { formatResult } from '../../../bench/query/report.ts'
-import { RestClient } from '../../../bench/query/rest-client.ts'
-import { QUERY_ROWS } from '../../../bench/query/rows.ts'
-import { takeTurn } from '../../../bench/query/turn.ts'
-import { eventually } from '../../store/temporary.ts'
-import { someOf } from '../../support/fuzzing.ts'
+import { countStored, createStream } from '../../bench/e2e/rest.ts'
+import { type RunningService, startService } from '../../bench/e2e/service.ts'
+import { ENGINE_FLAGS, EngineClient } from '../../bench/query/engine-client.ts'
+import { isMustMet, measureRows, type Subject } from '../../bench/query/measure-rows.ts'
+import { queryCorpus } from '../../bench/query/query-corpus.ts'
+import { formatResult } from '../../bench/query/report.ts'
+import { RestClient } from '../../bench/query/rest-client.ts'
+import { QUERY_ROWS } from '../../bench/query/rows.ts'
+import { takeTurn } from '../../bench/query/turn.ts'
+import { eventually } from '../store/temporary.ts'
+import { someOf } from '../support/fuzzing.ts'
 
 const EVENTS = 4_000
 
