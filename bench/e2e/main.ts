@@ -3,6 +3,7 @@ import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { formatMinutes } from './minute-log.ts'
 import { formatProfiles } from './profile.ts'
 import { formatRun, formatSummary, toFigures } from './report.ts'
 import { type RunOptions, type RunResult, runScenario } from './run-scenario.ts'
@@ -15,6 +16,7 @@ const USAGE = `usage: npm run bench:e2e -- [options]
   --connections N     keep-alive connections (4)
   --batch N           events a request (1000)
   --seconds N         how long to send (20)
+  --minutes N         the same in minutes, and how each of them went
   --events N          stop sending after so many events
   --warmup-seconds N  load before counting (20)
   --rate N            events a second, 0 for full load (0)
@@ -36,6 +38,7 @@ const OPTIONS = {
   connections: { type: 'string' },
   batch: { type: 'string' },
   seconds: { type: 'string' },
+  minutes: { type: 'string' },
   events: { type: 'string' },
   'warmup-seconds': { type: 'string' },
   rate: { type: 'string' },
@@ -71,7 +74,7 @@ function overrideScenario(scenario: Scenario, args: Arguments): Scenario {
     surface: args.surface ?? scenario.surface,
     connections: toCount(args.connections, scenario.connections),
     eventsPerRequest: toCount(args.batch, scenario.eventsPerRequest),
-    seconds: toCount(args.seconds, scenario.seconds),
+    seconds: toCount(args.seconds, toCount(args.minutes, scenario.seconds / 60) * 60),
     eventsMax: toCount(args.events, scenario.eventsMax),
     warmUpSeconds: toCount(args['warmup-seconds'], scenario.warmUpSeconds),
     rate: toCount(args.rate, scenario.rate),
@@ -105,6 +108,7 @@ function toRunOptions(args: Arguments, profileDirectory: string | undefined): Ru
         ? []
         : ['--cpu-prof', '--cpu-prof-interval', '1000', '--cpu-prof-dir', profileDirectory],
     isDataKept: args.keep ?? false,
+    tellsMinutes: args.minutes !== undefined,
     running: running ? { url: args.url!, token: args.token!, pids } : undefined,
     log: (line) => console.error(`# ${line}`),
   }
@@ -130,6 +134,7 @@ async function main(): Promise<void> {
     runs.push(run)
     if (args.keep) console.error(`# data kept in ${run.dataDirectory}`)
     if (!args.json) console.log(formatRun(run))
+    if (!args.json && run.minutes.length > 0) console.log(formatMinutes(run.minutes))
     if (profileDirectory !== undefined) {
       console.error(`# profiles in ${profileDirectory}`)
       console.log(formatProfiles(profileDirectory))

@@ -12,6 +12,7 @@ import { type CpuMicros, subtractCpu } from './cpu-ledger.ts'
 import { type DiskUse, measureDisk, subtractDisk } from './disk.ts'
 import { driveLoad } from './drive-load.ts'
 import type { LoadConfig, LoadResult } from './load-config.ts'
+import { type Minute, MinuteLog } from './minute-log.ts'
 import { type CpuSample, type MemoryUse, ProcessWatch } from './process-watch.ts'
 import {
   type BenchStream,
@@ -33,6 +34,8 @@ export interface RunOptions extends ServiceOptions {
   /** A service that runs already, instead of a fresh one. */
   readonly running: (ServiceAddress & { readonly pids: readonly number[] }) | undefined
   readonly log: (line: string) => void
+  /** Tell how each minute of the load went. */
+  readonly tellsMinutes?: boolean
   /** How long the service must be quiet to be settled; tests shorten it. */
   readonly quietMs?: number
   /** How long `JSON.parse` is timed before and after; tests shorten it. */
@@ -59,6 +62,8 @@ export interface RunResult {
   readonly disk: DiskUse | undefined
   readonly memory: Readonly<Record<string, MemoryUse>>
   readonly dataDirectory: string | undefined
+  /** None unless they were asked for. */
+  readonly minutes: readonly Minute[]
 }
 
 interface Target extends ServiceAddress {
@@ -122,10 +127,14 @@ async function measure(
 
     log(`${scenario.title}: load for ${scenario.seconds} s at most`)
     let start: CpuSample | undefined
+    const { url } = target
+    const minuteLog = new MinuteLog({ url, dataDirectory, watch, log })
     const load = await driveLoad(config, () => {
       start = watch.sample()
       options.sampler.start()
+      if (options.tellsMinutes) minuteLog.start().catch((cause) => log(`no minutes: ${cause}`))
     }).finally(() => options.sampler.stop())
+    const minutes = minuteLog.stop()
     const acknowledged = watch.sample()
     log(`${load.acknowledgedEvents} events acknowledged, settling`)
     const events = storedBefore.projectionEvents + load.acknowledgedEvents
@@ -144,6 +153,7 @@ async function measure(
       disk: diskAfter && diskBefore && subtractDisk(diskAfter, diskBefore),
       memory: watch.memory(),
       dataDirectory,
+      minutes,
     }
   } finally {
     watch.stop()

@@ -7,12 +7,13 @@ import { type Dirent, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { MERGE_BYTES_MAX } from '../../../src/limits.ts'
 
-interface Part {
+export interface Part {
   readonly day: string
   readonly first: number
   readonly last: number
   readonly version: string
   readonly bytes: number
+  readonly isMerged: boolean
 }
 
 const OWN_TABLE = /^events_[1-9][0-9]*$/
@@ -21,15 +22,23 @@ const PART = /^([0-9]{8})_([0-9]+)_([0-9]+)_([0-9]+)(_[0-9]+)?$/
 
 /** `dataDirectory`: the service's. */
 export function isMergeDue(dataDirectory: string, bytesMax = MERGE_BYTES_MAX): boolean {
-  const database = join(dataDirectory, 'clickhouse', 'data', 'data', 'sluice')
-  const tables = tryList(database).filter(({ name }) => OWN_TABLE.test(name))
-  return tables.some(({ name }) => {
-    const parts = activeParts(join(database, name))
+  return partsByTable(dataDirectory).some((parts) => {
     return parts.some((part, at) => {
       const next = parts[at + 1]
       return next?.day === part.day && part.bytes + next.bytes <= bytesMax
     })
   })
+}
+
+/** The parts of all tables that streams have for themselves. */
+export function listParts(dataDirectory: string): Part[] {
+  return partsByTable(dataDirectory).flat()
+}
+
+function partsByTable(dataDirectory: string): Part[][] {
+  const database = join(dataDirectory, 'clickhouse', 'data', 'data', 'sluice')
+  const tables = tryList(database).filter(({ name }) => OWN_TABLE.test(name))
+  return tables.map(({ name }) => activeParts(join(database, name)))
 }
 
 /** In their order, without those that others were made of, which stay for minutes. */
@@ -39,7 +48,8 @@ function activeParts(table: string): Part[] {
     if (day === undefined || first === undefined || last === undefined) return []
     const version = `${level?.padStart(9, '0')}${mutation ?? ''}`
     const bytes = bytesIn(join(table, name))
-    return [{ day, first: Number(first), last: Number(last), version, bytes }]
+    const isMerged = level !== '0'
+    return [{ day, first: Number(first), last: Number(last), version, bytes, isMerged }]
   })
   const active = parts.filter((part) => {
     return !parts.some((other) => other !== part && isMadeOf(other, part))
