@@ -243,7 +243,8 @@ test('the command line tells the status of a failure, and what broke off', async
   assert.equal(query.code, 3)
   assert.match(query.err, /^sluice: the server answered 503: a store does not answer now\n$/)
   failReads('error', 1)
-  const later = await cli('search', stream.id, 'event', '--all', '--json')
+  const byReceipt = ['--time-basis', 'receipt', '--all', '--json']
+  const later = await cli('search', stream.id, 'event', ...byReceipt)
   assert.equal(later.code, 3)
   const lines = later.out.trimEnd().split('\n')
   assert.ok(lines.length > 0 && lines.length < EVENTS)

@@ -40,6 +40,7 @@ import { TableKeeper } from '../../../src/store/projection/table-keeper.ts'
 import { textIndexExpression } from '../../../src/store/projection/text-index.ts'
 import { StoreError } from '../../../src/store/store-error.ts'
 import { IngestPipeline } from '../../../workers/ingest.ts'
+import { ONLY_LONG } from '../../support/fuzzing.ts'
 import { openTestClickHouse, type TestStore } from '../../support/stores.ts'
 import { batchOf } from '../../workers/batch-of.ts'
 import { eventually } from '../temporary.ts'
@@ -53,6 +54,8 @@ const NEEDS: TableNeeds = {
   idPaths: ['trace.id'],
 }
 const BLOCK_ROWS = 2_000
+/** Hundreds of thousands of rows, or megabytes of a few. */
+const LONG = { skip: ONLY_LONG }
 
 let store: TestStore
 let clickHouse: ClickHouse
@@ -190,18 +193,22 @@ function largeEvent(row: number): object {
   return { ...plainEvent(row), pad: randomBytes(12_000).toString('base64') }
 }
 
-test('few rows of large events have indexes, as they are too large to be merged', async () => {
-  const streamId = newStream()
-  const rows = 2 * BLOCK_ROWS
-  const blocks = blocksOf(rows, largeEvent)
-  assert.ok(bytesOf(blocks) >= INDEXED_INSERT_BYTES_MIN, `${bytesOf(blocks)} B`)
-  await storeWith(NEEDS).insert(streamId, blocks, rows)
-  assert.deepEqual(await partsOf(streamId), [{ type: 'Compact', rows, hasIndexes: 1 }])
-  assert.equal(await keeper.readReadyShare(streamId), 1)
-  assert.ok((await search(streamId, 'message', 'needle')).usesIndex)
-})
+test(
+  'few rows of large events have indexes, as they are too large to be merged',
+  LONG,
+  async () => {
+    const streamId = newStream()
+    const rows = 2 * BLOCK_ROWS
+    const blocks = blocksOf(rows, largeEvent)
+    assert.ok(bytesOf(blocks) >= INDEXED_INSERT_BYTES_MIN, `${bytesOf(blocks)} B`)
+    await storeWith(NEEDS).insert(streamId, blocks, rows)
+    assert.deepEqual(await partsOf(streamId), [{ type: 'Compact', rows, hasIndexes: 1 }])
+    assert.equal(await keeper.readReadyShare(streamId), 1)
+    assert.ok((await search(streamId, 'message', 'needle')).usesIndex)
+  },
+)
 
-test('large parts that came without indexes count as waiting, and get them', async () => {
+test('large parts that came without indexes count as waiting, and get them', LONG, async () => {
   const streamId = newStream()
   const projection = storeWith(NEEDS)
   await insert(projection, streamId, WIDE_ROWS_MIN)
@@ -225,7 +232,7 @@ test('large parts that came without indexes count as waiting, and get them', asy
 })
 
 // Merging them costs more than inserting them did, and makes no query faster.
-test('two of the largest inserts are not merged, even of plain text', async () => {
+test('two of the largest inserts are not merged, even of plain text', LONG, async () => {
   const streamId = newStream()
   const lines = loadCorpus({ kind: 'text', count: SPOOL_INSERT_ROWS })
   const blocks = blocksOf(lines.length, (row) => ({ message: lines[row] }))
