@@ -5,6 +5,7 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { eventually } from '../../store/temporary.ts'
 import { Api, call, type Stream } from '../../support/api.ts'
 import { type SharedService, shareService } from '../../support/service.ts'
 import { connectAgent, createToken } from '../agents/agent-client.ts'
@@ -137,6 +138,10 @@ test('so does one that shows only when the fields of the stream are known', asyn
   const event = Object.fromEntries(Array.from({ length: 70 }, (_, n) => [`field${n}`, 'x']))
   assert.equal((await api.ingest(wide.key, JSON.stringify(event))).status, 200)
   await api.untilCounted(wide.id, 1)
+  await eventually('its fields are known', async () => {
+    const { fields } = JSON.parse(await api.rest(`/v1/streams/${wide.id}/fields?limit=100`))
+    return fields.length >= 70
+  })
   const query = `*:(${Array.from({ length: 60 }, (_, n) => `value${n}`).join(' OR ')})`
   const ask = async (body: object) => {
     const answer = await api.tryRest(`/v1/streams/${wide.id}/query`, 'POST', body)
