@@ -34,11 +34,8 @@ export function AnswerNote({ ask, list, counts, isStale, lateness }: NoteProps) 
           · counts are {formatSeconds(counts.state.lagMs / 1_000)} behind
         </span>
       )}
-      {ask.clock === 'event_time' && rows.length > 0 && (
-        <span class="quiet">
-          {' '}
-          · {ask.isLive ? 'listed as they come' : 'listed in the order of receipt'}
-        </span>
+      {ask.clock === 'event_time' && ask.isLive && rows.length > 0 && (
+        <span class="quiet"> · new ones are listed as they come</span>
       )}
       {lateness !== undefined && !isStale && <Late lateness={lateness} />}
     </p>

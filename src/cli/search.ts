@@ -10,7 +10,7 @@ const INCOMPLETE = '{"complete":false,'
 /** Prints the events that a query finds, the last received at the end; `*` is all streams. */
 export const search: Command = {
   usage: '<stream | *> [query] [options]',
-  summary: 'Find events. Prints the newest matches in the order of receipt.',
+  summary: 'Find events. Prints the newest matches, the newest last.',
   positionalsMax: 2,
   options: {
     from: { type: 'string', short: 'f' },
@@ -41,7 +41,7 @@ export const search: Command = {
     }
     const headers = { Accept: 'application/x-ndjson' }
     const response = await client.call(path, { body, headers })
-    terminal.note(`by ${clock.name} (UTC), in the order of receipt`)
+    terminal.note(`by ${clock.name} (UTC)`)
     const print = (line: string) => {
       if (values.json === true) terminal.json(line)
       else terminal.line(terminal.event(JSON.parse(line) as EventRecord, clock.basis))

@@ -97,7 +97,7 @@ test('search: lines for people, records for programs', async () => {
 
 test('exit codes: nothing found, a wrong command line, a refusal', async () => {
   const nothing = await run(['search', 'web', 'nosuchword'])
-  const told = 'by event time (UTC), in the order of receipt\nno event matches\n'
+  const told = 'by event time (UTC)\nno event matches\n'
   assert.deepEqual(nothing, { code: 1, out: '', err: told })
   for (const args of [
     ['nope'],
