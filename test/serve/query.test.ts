@@ -110,6 +110,40 @@ test('buckets have no holes, are told by their start, and rates are by their sec
   assert.deepEqual([auto.json.bucket, auto.json.rows.length], ['10s', 78])
 })
 
+test('days are those of the clocks of a time zone, in queries and histograms', async () => {
+  // Half past midnight in Berlin, on the day after which clocks are put forward.
+  await harness().fill(['{"level":"a"}', '{"level":"b"}'], Date.parse('2026-03-28T23:30:00Z'))
+  const range = { from: '2026-03-28T12:00:00Z', to: '2026-03-30T12:00:00Z' }
+  const asked = { ...range, time_zone: 'europe/berlin' }
+  const { json } = await harness().ask({ ...asked, group_by: { bucket: '1d' } })
+  const days = [
+    ['2026-03-28T00:00:00.000+01:00', 0],
+    ['2026-03-29T00:00:00.000+01:00', 2],
+    ['2026-03-30T00:00:00.000+02:00', 0],
+  ].map(([_bucket, count]) => ({ _bucket, count }))
+  assert.deepEqual([json.rows, json.time_zone, json.bucket_ms], [days, 'Europe/Berlin', null])
+  const path = `/v1/streams/${harness().streamId}/histogram`
+  const histogram = await harness().rest.call('POST', path, { body: { ...asked, bucket: '12h' } })
+  const { buckets, bucket, total, time_zone: zone } = histogram.json
+  assert.deepEqual([bucket, total, zone], ['12h', 2, 'Europe/Berlin'])
+  assert.deepEqual(buckets[1], {
+    _bucket: '2026-03-29T00:00:00.000+01:00',
+    count: 2,
+    levels: { none: 2 },
+  })
+  const url = `${path}?from=${range.from}&to=${range.to}&bucket=1w&time_zone=America/New_York`
+  const weeks = await harness().rest.call('GET', url)
+  assert.deepEqual(
+    weeks.json.buckets.map(({ _bucket }: { _bucket: string }) => _bucket),
+    ['2026-03-23T00:00:00.000-04:00', '2026-03-30T00:00:00.000-04:00'],
+  )
+  const wrong = await harness().ask({ ...range, time_zone: 'Mars', group_by: { bucket: '1d' } })
+  assert.deepEqual(
+    [wrong.status, wrong.json.detail.startsWith('"time_zone" must be a time zone')],
+    [400, true],
+  )
+})
+
 test('a histogram is by level, and facets are values of several fields', async () => {
   await harness().fill(['{"a":1,"b":"x"}', '{"a":1}', '{"a":1.5}', '{"b":"x"}', '{"a":[1]}'])
   const path = `/v1/streams/${harness().streamId}`

@@ -16,7 +16,13 @@ interface Offset {
 
 const HOUR_MS = 3_600_000
 /** Zones change their offsets less often. */
-const LOOK_MS = 7 * 24 * HOUR_MS
+const LOOK_MS_MIN = 7 * 24 * HOUR_MS
+/**
+ * A look takes microseconds of the main thread. Of ranges past ten years they are further apart,
+ * and past a century they miss changes: some buckets then begin an hour off.
+ */
+const LOOKS_MAX = 500
+const MINUTE_MS = 60_000
 const NAME_CHARS_MAX = 64
 
 export class TimeZone {
@@ -51,8 +57,9 @@ export class TimeZone {
   /** All offsets between two moments, by time; the first is that of `fromMs`. */
   offsetsBetween(fromMs: number, toMs: number): Offset[] {
     const offsets: Offset[] = [{ fromMs, offsetMs: this.offsetMsAt(fromMs) }]
+    const lookMs = Math.max(LOOK_MS_MIN, Math.ceil((toMs - fromMs) / LOOKS_MAX))
     for (let at = fromMs; at < toMs; ) {
-      const next = Math.min(at + LOOK_MS, toMs)
+      const next = Math.min(at + lookMs, toMs)
       const { offsetMs } = offsets.at(-1)!
       if (this.offsetMsAt(next) !== offsetMs) {
         const changeMs = this.#findChange(at, next, offsetMs)
@@ -63,15 +70,15 @@ export class TimeZone {
     return offsets
   }
 
-  /** The first moment whose offset is another one; it is one at `toMs`. */
+  /** The first whole minute with another offset; there is one up to `toMs`. */
   #findChange(fromMs: number, toMs: number, offsetMs: number): number {
-    let [low, high] = [fromMs, toMs]
+    let [low, high] = [Math.floor(fromMs / MINUTE_MS), Math.ceil(toMs / MINUTE_MS)]
     while (high - low > 1) {
       const middle = Math.floor((low + high) / 2)
-      if (this.offsetMsAt(middle) === offsetMs) low = middle
+      if (this.offsetMsAt(middle * MINUTE_MS) === offsetMs) low = middle
       else high = middle
     }
-    return high
+    return high * MINUTE_MS
   }
 }
 
