@@ -7,6 +7,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { eventually } from '../store/temporary.ts'
 import { Api } from '../support/api.ts'
 import { rounds } from '../support/fuzzing.ts'
 import { Load } from '../support/load.ts'
@@ -21,6 +22,7 @@ const QUERIES = ['', 'writer:ndjson3', 'event:<40 -writer:single0', 'id:single*'
 const dataDir = makeDataDir()
 const { seed, next } = createRandom()
 const readers: TailReader[] = []
+const loads: Load[] = []
 let service: Service
 let api: Api
 
@@ -30,7 +32,8 @@ before(async () => {
 })
 
 after(async () => {
-  await Promise.all(readers.map((reader) => reader.stop()))
+  // A writer that goes on trying would keep the process alive.
+  await Promise.all([...readers, ...loads].map((one) => one.stop()))
   await service?.kill()
   await removeDataDir(dataDir)
 })
@@ -38,6 +41,7 @@ after(async () => {
 /** Loads, kills by `kill` some times, and compares. */
 async function watch(kill: () => Promise<void>): Promise<readonly string[]> {
   const load = await Load.create(api, KINDS, { pauseMs: 10 })
+  loads.push(load)
   const { id, key } = load.writers[0]!.stream
   assert.equal((await api.ingest(key, '{"writer":"first"}')).status, 200)
   const first = (await api.page(id)).events[0]!.id
@@ -68,9 +72,9 @@ async function watch(kill: () => Promise<void>): Promise<readonly string[]> {
 test('kill -9 of PostgreSQL: tails go on, with all that was committed', async (t) => {
   t.diagnostic(`TEST_SEED=${seed}`)
   const told = await watch(async () => {
-    const { postmaster } = service.stores()
-    assert.ok(postmaster !== undefined)
-    process.kill(postmaster, 'SIGKILL')
+    // After several kills in a row its next start waits longer.
+    await eventually('PostgreSQL is back', () => service.stores().postmaster !== undefined, 60_000)
+    process.kill(service.stores().postmaster!, 'SIGKILL')
     await sleep(2_000)
   })
   for (const line of told) t.diagnostic(line)

@@ -29,7 +29,15 @@ import { batchOf } from './batch-of.ts'
 const seed = testSeed()
 console.log(`seed ${seed} (SLUICE_TEST_SEED=${seed} repeats this run)`)
 
+/** The arena of a thread never shrinks: what is made for each of many inputs fills it. */
 const ingest = new IngestPipeline()
+const coder = {
+  tape: new JsonTape(new PathTrie(0)),
+  events: new DecodedEvents(),
+  facts: new EventFacts(),
+  blocks: new NativeBlockEncoder(),
+  encoder: new SegmentEncoder(),
+}
 const compact = new CompactPipeline()
 const reader = new SegmentReader()
 const replay = new ReplayPipeline()
@@ -42,8 +50,8 @@ interface Small {
 
 /** A segment as OTLP makes it: some of its events have a time that is not in their text. */
 function withExplicitTimes(payload: Uint8Array, random: Random): Uint8Array {
-  const tape = new JsonTape(new PathTrie(0))
-  const [events, facts] = [new DecodedEvents(), new EventFacts()]
+  const { tape, events, facts, blocks, encoder } = coder
+  events.reset()
   const bytes = decodeStoredEvents(payload, tape, events, facts)
   for (let event = 0; event < events.count; event++) {
     if (random.chance(0.5)) continue
@@ -52,10 +60,9 @@ function withExplicitTimes(payload: Uint8Array, random: Random): Uint8Array {
     facts.timeSource[event] = SOURCE_OTLP
   }
   const range = { first: 0, count: events.count }
-  const blocks = new NativeBlockEncoder()
   const source = tapeSource(bytes, tape)
   const index = blocks.index(source, events, facts, range)
-  return new SegmentEncoder().encode(source, index, events, facts, range)
+  return encoder.encode(source, index, events, facts, range)
 }
 
 function randomSmall(random: Random): Small {
