@@ -7,7 +7,7 @@ const LIMIT_DEFAULT = '100'
 /** How the last line of an incomplete answer begins. */
 const INCOMPLETE = '{"complete":false,'
 
-/** Prints the events that a query finds, the last received at the end; `*` is all streams. */
+/** Prints the events that a query finds, the newest at the end; `*` is all streams. */
 export const search: Command = {
   usage: '<stream | *> [query] [options]',
   summary: 'Find events. Prints the newest matches, the newest last.',

@@ -73,10 +73,11 @@ export function timedBoundary(boundNs: bigint, newestFirst: boolean): TimedId {
 export function mergeEvents<T extends EventKey>(
   sources: readonly (readonly T[])[],
   newestFirst: boolean,
+  compare: (a: T, b: T) => number = compareEvents,
 ): T[] {
   const sign = newestFirst ? -1 : 1
-  const sorted = sources.flat().sort((a, b) => sign * compareEvents(a, b))
-  return sorted.filter((key, index) => index === 0 || compareEvents(key, sorted[index - 1]!) !== 0)
+  const sorted = sources.flat().sort((a, b) => sign * compare(a, b))
+  return sorted.filter((key, index) => index === 0 || compare(key, sorted[index - 1]!) !== 0)
 }
 
 /** The cursor after which, in reading order, the segments beyond `bound` come. */

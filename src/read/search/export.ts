@@ -16,6 +16,7 @@ import {
   findInOrder,
   formatCursor,
   isByEventTime,
+  rangeEnds,
 } from './find-in-order.ts'
 import { readRecords } from './read-records.ts'
 import { REASONS, type SearchDeps } from './search.ts'
@@ -126,7 +127,7 @@ export class Export {
       this.#losses.addRemoved(piece.gone)
       bytes += piece.bytes.length
       count = found.events.indexOf(piece.last) + 1
-      this.#cursor = piece.last as Cursor
+      this.#cursor = piece.last
       if (bytes >= STEP_BYTES) break
     }
     this.#left -= count
@@ -170,9 +171,7 @@ export class Export {
     const newestFirst = request.order === 'newest'
     const cursor = boundaryOf(frontier, newestFirst, request)
     const last = this.#cursor
-    const [start, end] = isByEventTime(request)
-      ? [request.fromNs, request.toNs]
-      : [this.#range.start, this.#range.end]
+    const [start, end] = rangeEnds(request, this.#range)
     const isStuck =
       last === undefined
         ? frontier === (newestFirst ? end : start)

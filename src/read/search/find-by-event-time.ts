@@ -9,12 +9,12 @@
  * is in both has the same id.
  */
 import { SEARCH_CHUNK_EVENTS_MAX, SEARCH_PENDING_EVENTS_MAX } from '../../limits.ts'
-import { compareTimed, type TimedId, type TimedKey } from '../../model/event-id.ts'
+import { compareTimed, mergeEvents, type TimedId, type TimedKey } from '../../model/event-id.ts'
 import { SEGMENT_ID_MS_SHIFT } from '../../model/segment-id.ts'
 import type { IdRange, NodeMarks, PendingList, PendingSegment } from '../../model/segment-place.ts'
 import type { TimeRange } from '../answer-coverage.ts'
 import { observedFor } from '../depends-on-catalog.ts'
-import type { Shortfall } from './find-events.ts'
+import { eventsOf, type FoundEvents, type Shortfall, takeChunk } from './find-events.ts'
 import { type SearchSources, SourceFailure, type Wanted } from './search-sources.ts'
 import { asksForId, WindowSize } from './window-size.ts'
 
@@ -31,17 +31,9 @@ export interface TimedSearch extends Omit<Wanted, 'eventTime'> {
   readonly deadlineMs: number
 }
 
-export interface FoundByTime {
-  /** In reading order, at most `limit`. */
+/** `frontier` is in nanoseconds since 1970. */
+export interface FoundByTime extends FoundEvents {
   readonly events: readonly TimedKey[]
-  /** There are more behind them. */
-  readonly hasMore: boolean
-  /** What was looked at: from where reading began up to here, in nanoseconds since 1970. */
-  readonly frontier: bigint
-  /** Why the range was not read to its end although there is room for more events. */
-  readonly shortfall: Shortfall | undefined
-  /** Events that were passed over, as nobody knows whether they match. */
-  readonly undecided: number
 }
 
 const NS_PER_MS = 1_000_000n
@@ -132,7 +124,9 @@ class TimedFinder {
       const list = await this.#listPending({ start: ids.start, end })
       // The first marks are the lowest: what is beyond them was listed.
       marks ??= list.projected
-      for (const chunk of chunksOf(list.segments)) {
+      for (let at = 0; at < list.segments.length; ) {
+        const chunk = takeChunk(list.segments.slice(at), SEARCH_CHUNK_EVENTS_MAX)
+        at += chunk.length
         evaluated += eventsOf(chunk)
         if (evaluated > SEARCH_PENDING_EVENTS_MAX) return 'behind'
         if (this.#nowMs() >= deadlineMs) return 'late'
@@ -173,7 +167,7 @@ class TimedFinder {
       return timeNs === undefined ? [] : [{ ...key, timeNs }]
     })
     const all = [...this.#waiting, ...timed.filter((key) => this.#isAsked(key))]
-    this.#waiting = inOrder(all, newestFirst).slice(0, limit + 1)
+    this.#waiting = mergeEvents([all], newestFirst, compareTimed).slice(0, limit + 1)
     return unread === undefined
   }
 
@@ -197,7 +191,7 @@ class TimedFinder {
       const stored = await this.#sources.findTimed(question, this.#signal)
       const isIn = ({ timeNs }: TimedKey) => timeNs >= stretch.fromNs && timeNs < stretch.toNs
       const waiting = this.#waiting.filter(isIn)
-      const merged = inOrder([...waiting, ...stored], newestFirst)
+      const merged = mergeEvents([waiting, stored], newestFirst, compareTimed)
       this.#found.push(...merged.slice(0, missing))
       this.#atNs = newestFirst ? stretch.fromNs : stretch.toNs
       return undefined
@@ -220,28 +214,6 @@ function withinCursors({ range, before, after }: TimedSearch): TimeRange {
     fromNs: after === undefined ? range.fromNs : max(range.fromNs, after.timeNs),
     toNs: before === undefined ? range.toNs : min(range.toNs, before.timeNs + 1n),
   }
-}
-
-/** Each once. */
-function inOrder(keys: readonly TimedKey[], newestFirst: boolean): TimedKey[] {
-  const sign = newestFirst ? -1 : 1
-  const sorted = keys.toSorted((a, b) => sign * compareTimed(a, b))
-  return sorted.filter((key, index) => index === 0 || compareTimed(key, sorted[index - 1]!) !== 0)
-}
-
-function* chunksOf(segments: readonly PendingSegment[]) {
-  for (let at = 0; at < segments.length; ) {
-    const chunk: PendingSegment[] = []
-    for (let events = 0; at < segments.length && events < SEARCH_CHUNK_EVENTS_MAX; at++) {
-      chunk.push(segments[at]!)
-      events += segments[at]!.eventCount
-    }
-    yield chunk
-  }
-}
-
-function eventsOf(segments: readonly PendingSegment[]): number {
-  return segments.reduce((sum, { eventCount }) => sum + eventCount, 0)
 }
 
 function max(a: bigint, b: bigint): bigint {

@@ -294,7 +294,11 @@ interface Window extends IdRange, Pick<PendingList, 'segments' | 'projected'> {
   readonly asksProjection: boolean
 }
 
-function takeChunk(segments: readonly PendingSegment[], events: number): readonly PendingSegment[] {
+/** The first ones, of about so many events; at least one. */
+export function takeChunk(
+  segments: readonly PendingSegment[],
+  events: number,
+): readonly PendingSegment[] {
   let count = 0
   let sum = 0
   for (const segment of segments) {
@@ -305,6 +309,6 @@ function takeChunk(segments: readonly PendingSegment[], events: number): readonl
   return segments.slice(0, count)
 }
 
-function eventsOf(segments: readonly PendingSegment[]): number {
+export function eventsOf(segments: readonly PendingSegment[]): number {
   return segments.reduce((sum, { eventCount }) => sum + (eventCount || EVENTS_UNKNOWN), 0)
 }

@@ -51,6 +51,14 @@ export function isByEventTime({ timeBasis }: Pick<SearchRequest, 'timeBasis'>): 
   return timeBasis === 'event_time'
 }
 
+/** Where the range begins and ends, as `frontier` says it. */
+export function rangeEnds(
+  request: Pick<SearchRequest, 'timeBasis' | 'fromNs' | 'toNs'>,
+  ids: IdRange,
+): readonly [start: bigint, end: bigint] {
+  return isByEventTime(request) ? [request.fromNs, request.toNs] : [ids.start, ids.end]
+}
+
 /** The cursor behind what was looked at. */
 export function boundaryOf(
   frontier: bigint,

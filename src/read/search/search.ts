@@ -11,7 +11,7 @@ import { type Honesty, honestMembers, type TimeRange } from '../answer-coverage.
 import { missesPaths } from '../depends-on-catalog.ts'
 import type { AskedStreams } from '../read-deps.ts'
 import type { FoundEvents, Shortfall } from './find-events.ts'
-import { boundaryOf, findInOrder, formatCursor, isByEventTime } from './find-in-order.ts'
+import { boundaryOf, findInOrder, formatCursor, isByEventTime, rangeEnds } from './find-in-order.ts'
 import {
   type DamagedSegment,
   type RecordOptions,
@@ -109,9 +109,7 @@ function assertAnswered(
   request: SearchRequest,
 ): void {
   if (shortfall !== 'away' || events.length > 0) return
-  const { start, end } = idRange(request)
-  const ends = isByEventTime(request) ? [request.fromNs, request.toNs] : [start, end]
-  if (!ends.includes(frontier)) return
+  if (!rangeEnds(request, idRange(request)).includes(frontier)) return
   throw new IngestError('unavailable', 'ClickHouse does not answer; the event list does')
 }
 
