@@ -3,7 +3,7 @@
 import { mainTurns } from '../../../api/main-turns.ts'
 import type { Query } from '../../../language/query-tree.ts'
 import { QUERY_DISTINCT_MAX } from '../../../limits.ts'
-import { GROUP_KINDS, type GroupKey, type GroupValue } from '../../../model/aggregates.ts'
+import { GROUP_KINDS, type GroupValue } from '../../../model/aggregates.ts'
 import type { SourceStream } from '../../../model/field-catalog.ts'
 import type { NodeMarks } from '../../../model/segment-place.ts'
 import type { ClickHouse, EngineStats } from '../../clickhouse.ts'
@@ -46,9 +46,8 @@ export interface AggregateTask extends AggregateQuery {
   readonly timeoutMs: number
   /** Past FIRST_GROUPS_MAX groups, those seen so far are still counted, but no new ones. */
   readonly keepsFirstGroups?: boolean
+  /** Only rows of these groups, or only of others. */
   readonly groups?: GroupChoice
-  /** The keys of `groups`, where the rows are not grouped by them. */
-  readonly othersOf?: readonly GroupKey[]
 }
 
 export interface AggregateRow {
@@ -162,15 +161,15 @@ export class AggregateStore {
       const isExact = !hasEstimates(task)
       return this.#run({ ...task, ...changes, timeoutMs }, { isExact, blocks }, signal)
     }
-    const groups = { texts: found.texts, isIn: true }
+    const { keys } = task
+    const groups = { keys, texts: found.texts, isIn: true }
     const counted = await run({ groups, hasOthers: false })
     const rows = counted.rows.filter(({ isOthers }) => !isOthers)
     const shown = [...new Set(rows.map(({ group }) => groupText(group)))]
     const others = task.hasOthers
       ? await run({
-          groups: { texts: shown, isIn: false },
-          othersOf: task.keys,
-          keys: task.keys.filter(({ kind }) => kind === 'bucket'),
+          groups: { keys, texts: shown, isIn: false },
+          keys: keys.filter(({ kind }) => kind === 'bucket'),
         })
       : undefined
     const rest = others?.rows.map((row) => ({ ...row, isOthers: true })) ?? []
@@ -226,9 +225,7 @@ export class AggregateStore {
     const sql = aggregateSql(task, params, isExact)
     const { columns, tail, counts } = sql
     const { groups } = task
-    // By the keys of the groups, which those of the statement may not have.
-    const by = { ...task, keys: task.othersOf ?? task.keys }
-    const where = groups && { where: choiceSql(by, groups, params) }
+    const where = groups && { where: choiceSql(task, groups, params) }
     const of = { ...task, columns, tail, ...(counts && { counts }), ...where }
     const branches = unionBranches(of, this.#tables.database, tables, params)
     const settings = counts === undefined ? NO_PROJECTIONS : ''

@@ -4,7 +4,7 @@
  * smallest of which is taken over by what is new); then only these are counted, exactly. What can
  * be wrong is that a group is missing; how large one may be that is, is known.
  */
-import { GROUP_KINDS, type GroupValue } from '../../../model/aggregates.ts'
+import { GROUP_KINDS, type GroupKey, type GroupValue } from '../../../model/aggregates.ts'
 import { type UnionBranch, unionOf } from '../compile/row-source.ts'
 import type { SqlParams } from '../compile/sql-params.ts'
 import type { AggregateQuery } from './aggregate-sql.ts'
@@ -12,6 +12,7 @@ import { type LegKey, legKey } from './group-columns.ts'
 
 /** Only rows of these groups, or only those of others. */
 export interface GroupChoice {
+  readonly keys: readonly GroupKey[]
   /** As `groupText` has them. */
   readonly texts: readonly string[]
   readonly isIn: boolean
@@ -64,12 +65,12 @@ export function missedMax({ total, texts, least }: CandidatesRow, query: Aggrega
 /** The condition for the rows of the groups. */
 export function choiceSql(
   query: AggregateQuery,
-  { texts, isIn }: GroupChoice,
+  { keys: of, texts, isIn }: GroupChoice,
   params: SqlParams,
 ): (branch: UnionBranch) => string {
   const list = params.add('Array(String)', texts)
   return (branch) => {
-    const keys = keysOf(query, branch, 'c')
+    const keys = keysOf({ ...query, keys: of }, branch, 'c')
     const aliases = keys.flatMap(({ groupBy }) => groupBy).join(', ')
     return `NOT ignore(${aliases}) AND ${groupSql(query, keys)} ${isIn ? '' : 'NOT '}IN ${list}`
   }
