@@ -57,8 +57,9 @@ export const OWN_SERVICE_IS_OTHER = 2
 
 /** What follows ADD in an ALTER, `when` with IF NOT EXISTS, or is among a CREATE's columns. */
 export function countsSql(unit: CountsUnit, isShared: boolean, when = ''): string {
-  const keys = Object.entries(countsKey(unit)).map(([name, sql]) => `${sql} AS key_${name}`)
-  const names = keys.map((sql) => sql.split(' AS ')[1])
+  const key = Object.entries(countsKey(unit))
+  const keys = key.map(([name, sql]) => `${sql} AS key_${name}`)
+  const names = key.map(([name]) => `key_${name}`)
   const stream = isShared ? 'stream_id, ' : ''
   return (
     `PROJECTION ${when}${unit.name} (SELECT ${stream}${keys.join(', ')}, ` +

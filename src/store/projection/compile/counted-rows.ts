@@ -48,7 +48,7 @@ export interface CountedBox {
 
 export interface CountedParts {
   readonly boxes: readonly CountedBox[]
-  /** The rest: conditions of which each row of it meets one, and no other row any. */
+  /** Each remaining row meets exactly one of these conditions; no counted row meets any. */
   readonly rest: readonly string[]
 }
 
@@ -114,9 +114,10 @@ export interface CountedSelect {
 }
 
 /**
- * The rows of a box as such, each standing for `events` events: with `level`, `service`, the bucket
- * `b`, in the shared table `stream_id`, and `context` as far as it says the service of the event's
- * own fields. Those with another one are left out where the statement asks for that.
+ * A SELECT over the rows of a box, each of which stands for `events` events: with `level`,
+ * `service`, the bucket `b`, in the shared table `stream_id`, and `context` as far as it says the
+ * service of the event's own fields. Rows with another service there are left out where the
+ * statement asks for it.
  */
 export function countedSql(box: CountedBox, select: CountedSelect, params: SqlParams): string {
   const { table, rows, condition, columns, tail, isShared, timeBasis, buckets } = select
@@ -188,7 +189,8 @@ export function asksOnlyLabels(query: Query, scope: Scope): boolean {
   }
 }
 
-function mentions(sql: string, column: string): boolean {
+/** Whether the statement reads the column. */
+export function mentions(sql: string, column: string): boolean {
   return new RegExp(`\\b${column}\\b`).test(sql)
 }
 

@@ -31,6 +31,7 @@ import {
   countedParts,
   countedSql,
   type MsRange,
+  mentions,
   NO_END,
   otherServiceSql,
 } from './counted-rows.ts'
@@ -260,7 +261,7 @@ class RowSource {
     return (
       [query, ...counts.queries].every((each) => asksOnlyLabels(each, scope)) &&
       // A service that is a number, or a pattern of names: that is in the payload.
-      !/\bpayload\b/.test(`${part.columns} ${part.condition} ${part.tail}`)
+      !mentions(`${part.columns} ${part.condition} ${part.tail}`, 'payload')
     )
   }
 
@@ -357,7 +358,7 @@ function learnedReceipts({ untilMs, behind }: LearnedRows): MsRange {
 }
 
 function mentionsContext({ columns, condition, tail }: Part): boolean {
-  return /\bcontext\b/.test(`${columns} ${condition} ${tail}`)
+  return mentions(`${columns} ${condition} ${tail}`, 'context')
 }
 
 function isSamePart(a: Part, b: Part): boolean {
