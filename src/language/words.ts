@@ -20,6 +20,8 @@ import {
 /** The tokenizer in ClickHouse, over separated text, and the function that folds case. */
 export const TOKENIZER = 'splitByNonAlpha'
 export const FOLD_FUNCTION = 'lowerUTF8'
+/** Folds ASCII alone, and as the other does, in a tenth of its time. */
+export const ASCII_FOLD_FUNCTION = 'lower'
 
 /**
  * An escape sequence of terminals, such as a colour (ECMA-48, 5.3 and 5.4; ECMA-35 for those with

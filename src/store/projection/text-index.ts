@@ -6,7 +6,13 @@
  * The expression is never NULL. Over one that may be, the engine reads conditions right out of the
  * index as well, and fails for parts that lack the index (code 349): every word search of a table.
  */
-import { ESCAPE_SEQUENCE, FOLD_FUNCTION, TO_SEPARATE, TOKENIZER } from '../../language/words.ts'
+import {
+  ASCII_FOLD_FUNCTION,
+  ESCAPE_SEQUENCE,
+  FOLD_FUNCTION,
+  TO_SEPARATE,
+  TOKENIZER,
+} from '../../language/words.ts'
 import { quoteFieldPath } from '../../model/field-path.ts'
 
 /** How a text of ours gets into a statement: by default as it is, in queries as a parameter. */
@@ -14,22 +20,25 @@ type WriteText = (text: string) => string
 
 /** The text with its words apart: `TOKENIZER` splits it as `splitWords` splits what `sql` has. */
 export function separatedSql(sql: string, write: WriteText = quoteText): string {
-  const folded = foldedSql(sql)
+  const text = neverNull(sql)
   // Nearly all texts are ASCII without escapes, whose words the tokenizer finds by itself.
-  const isPlain = `isValidASCII(${folded}) AND position(${folded}, '\\x1b') = 0`
+  const isPlain = `isValidASCII(${text}) AND position(${text}, '\\x1b') = 0`
+  const folded = `${FOLD_FUNCTION}(${text})`
   const separated = `replaceRegexpAll(${folded}, ${write(TO_SEPARATE)}, ' \\\\1 ')`
-  return `if(${isPlain}, ${folded}, ${separated})`
+  return `if(${isPlain}, ${ASCII_FOLD_FUNCTION}(${text}), ${separated})`
 }
 
 /** In lower case, with a space in place of each escape sequence: for patterns. */
 export function unescapedSql(sql: string, write: WriteText = quoteText): string {
-  const folded = foldedSql(sql)
+  const text = neverNull(sql)
+  const ascii = `${ASCII_FOLD_FUNCTION}(${text})`
+  const folded = `if(isValidASCII(${text}), ${ascii}, ${FOLD_FUNCTION}(${text}))`
   const cleaned = `replaceRegexpAll(${folded}, ${write(ESCAPE_SEQUENCE)}, ' ')`
-  return `if(position(${folded}, '\\x1b') = 0, ${folded}, ${cleaned})`
+  return `if(position(${text}, '\\x1b') = 0, ${folded}, ${cleaned})`
 }
 
-function foldedSql(sql: string): string {
-  return `${FOLD_FUNCTION}(ifNull(${sql}, ''))`
+function neverNull(sql: string): string {
+  return `ifNull(${sql}, '')`
 }
 
 /** Of our own texts, which have no quotes. */
