@@ -38,7 +38,7 @@ import {
 } from './search-sources.ts'
 import { asksForId, WindowSize } from './window-size.ts'
 
-export interface EventSearch extends Wanted, IdRange {
+export interface EventSearch extends Omit<Wanted, 'eventTime'>, IdRange {
   /** Exclusive bounds beside the range of segments. */
   readonly before: EventId | undefined
   readonly after: EventId | undefined
@@ -76,13 +76,13 @@ export async function findEvents(
   nowMs: () => number,
 ): Promise<FoundEvents> {
   const observed = observedFor([asked.query], asked.streams)
-  const search = { ...asked, ...withinCursors(asked), observed }
+  const search = { ...asked, ...withinCursors(asked), observed, eventTime: undefined }
   const { streams, newestFirst } = search
   const none = newestFirst ? search.start : search.end
   if (search.start >= search.end) {
     return { events: [], hasMore: false, frontier: none, shortfall: undefined, undecided: 0 }
   }
-  const isPlain = search.query.kind === 'all' && search.eventTime === undefined
+  const isPlain = search.query.kind === 'all'
   const [extent, pending] = await Promise.all([
     sources.readExtent(streams, search),
     isPlain ? sources.listAll(streams, search) : sources.listPending(streams, search),
@@ -104,7 +104,7 @@ function withinCursors({ start, end, before, after }: EventSearch): IdRange {
   }
 }
 
-type Search = EventSearch & Pick<IdQuestion, 'observed'>
+type Search = EventSearch & Pick<IdQuestion, 'observed'> & Pick<Wanted, 'eventTime'>
 
 class EventFinder {
   readonly #sources: SearchSources

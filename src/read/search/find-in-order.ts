@@ -43,8 +43,7 @@ export async function findInOrder(
     const range = { fromNs, toNs }
     return findByEventTime(sources, { ...search, ...cursors, range, ids }, signal, nowMs)
   }
-  const byReceipt = { ...search, ...ids, before, after, eventTime: undefined }
-  return findEvents(sources, byReceipt, signal, nowMs)
+  return findEvents(sources, { ...search, ...ids, before, after }, signal, nowMs)
 }
 
 export function isByEventTime({ timeBasis }: Pick<SearchRequest, 'timeBasis'>): boolean {

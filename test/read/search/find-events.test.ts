@@ -164,7 +164,6 @@ function searchOf(parts: Partial<EventSearch>): EventSearch {
     streams: [STREAM],
     query: parse('a:1'),
     queryText: 'a:1',
-    eventTime: undefined,
     start: 0n,
     end: 1n << 62n,
     before: undefined,

@@ -90,7 +90,6 @@ function search(newestFirst: boolean, cursor: EventId | undefined, timeoutMs: nu
       streams: [STREAM],
       query: parse('a:1'),
       queryText: 'a:1',
-      eventTime: undefined,
       start: 0n,
       end: END,
       before: newestFirst ? cursor : undefined,

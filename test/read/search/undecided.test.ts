@@ -63,7 +63,6 @@ test('damaged segments and events that cost too much are told as undecided', asy
       streams: [STREAM],
       query: parse('a:1'),
       queryText: 'a:1',
-      eventTime: undefined,
       start: 0n,
       end: 3n << 21n,
       before: undefined,
