@@ -1,10 +1,14 @@
 /** ClickHouse's error numbers that we act on. */
+export const UNKNOWN_FUNCTION = 46
 export const UNKNOWN_TABLE = 60
 export const UNKNOWN_DATABASE = 81
+export const UNKNOWN_SETTING = 115
 export const TOO_MANY_ROWS = 158
 export const TIMEOUT_EXCEEDED = 159
 export const MEMORY_LIMIT_EXCEEDED = 241
 export const TOO_MANY_ROWS_OR_BYTES = 396
+export const ACCESS_DENIED = 497
+export const NO_SUCH_PROJECTION_IN_TABLE = 582
 const CANNOT_WRITE_TO_FILE = 75 // What a full disk looks like when it was not foreseen.
 const NOT_ENOUGH_SPACE = 243
 

@@ -27,31 +27,84 @@ const MS_PER_SECOND = 1_000
 /** Where a value of a key would not fit otherwise, in its smallest type. */
 const HAPPENED_TYPES = new Map([[COUNTS_BY_MINUTE.ms, 'toInt32']])
 
+/** The columns that rows are grouped by; `ingested_at` and `event_time` as numbers of units. */
+export interface CountsKey {
+  readonly ingested_at: string
+  readonly event_time: string
+  readonly level: string
+  readonly service: string
+  readonly own: string
+}
+
 /**
  * Expressions of the key, as the engine must find them again in a query. Numbers of units since
  * 1970; those of event times are only right after 1970, as divisions round towards it.
  */
-export function countsKey({ ms }: CountsUnit) {
+export function countsKey({ ms }: CountsUnit): CountsKey {
   const seconds = ms / MS_PER_SECOND
   const units = (of: string) => (seconds === 1 ? of : `intDiv(${of}, ${seconds})`)
-  const toType = HAPPENED_TYPES.get(ms) ?? ''
+  const happened = units('toUnixTimestamp64Second(event_time)')
+  const type = HAPPENED_TYPES.get(ms)
   return {
     ingested_at: units('toUnixTimestamp(ingested_at)'),
-    event_time: `${toType}(${units('toUnixTimestamp64Second(event_time)')})`,
+    event_time: type === undefined ? happened : `${type}(${happened})`,
     level: 'toUInt8(cityHash64(level))',
     service: 'sipHash128(service)',
     own: OWN_SERVICE,
-  } as const
+  }
+}
+
+/** How a SELECT gets at the counts of a table. */
+export interface CountsColumns {
+  readonly from: string
+  readonly key: CountsKey
+  /** Aggregates, of a SELECT that groups by columns of the key. */
+  readonly events: string
+  any(label: 'level' | 'service'): string
+}
+
+/**
+ * Of the table's rows: the engine finds by itself that it has their counts, which takes it 4 ms a
+ * SELECT, and counts the rows of parts that lack them.
+ */
+export function countsOfRows(table: string, unit: CountsUnit): CountsColumns {
+  return { from: table, key: countsKey(unit), events: 'count()', any: (label) => `any(${label})` }
+}
+
+/**
+ * The counts by themselves, in 1.5 ms: only where each part has them. Columns are called by their
+ * expressions, as the engine writes them.
+ */
+export function countsAlone(database: string, table: string, unit: CountsUnit): CountsColumns {
+  const key = countsKey(unit)
+  return {
+    from: `mergeTreeProjection(${database}, ${table}, ${unit.name})`,
+    key: {
+      ingested_at: quoteName(key.ingested_at),
+      event_time: quoteName(key.event_time),
+      level: quoteName(key.level),
+      service: quoteName(key.service),
+      own: quoteName(key.own),
+    },
+    events: 'countMerge(`count()`)',
+    any: (label) => `anyMerge(\`any(${label})\`)`,
+  }
+}
+
+/** None of ours has a backtick. */
+function quoteName(expression: string): string {
+  return `\`${expression}\``
 }
 
 /**
  * What the event's own fields say of its service (`model/projection.ts`): the same as the column
- * `service`, nothing, or something else. Written so that the engine does not rewrite it in queries:
- * it would not find it again.
+ * `service`, nothing, or something else. Written so that the engine does not rewrite it in queries,
+ * as it would not find it again, and in functions, as it calls the column.
  */
 const OWN_SERVICE =
-  `multiIf(empty(context) OR substring(context, ${CONTEXT_SERVICE_AT + 1}) = service, 0, ` +
-  `length(context) <= ${CONTEXT_SERVICE_AT}, 1, 2)`
+  'multiIf(or(empty(context), ' +
+  `equals(substring(context, ${CONTEXT_SERVICE_AT + 1}), service)), 0, ` +
+  `lessOrEquals(length(context), ${CONTEXT_SERVICE_AT}), 1, 2)`
 export const OWN_SERVICE_IS_LABEL = 0
 export const OWN_SERVICE_IS_OTHER = 2
 

@@ -10,8 +10,12 @@
 import type { Query } from '../../../language/query-tree.ts'
 import type { Buckets, TimeBasis } from '../../../model/aggregates.ts'
 import {
+  type CountsColumns,
+  type CountsKey,
   type CountsUnit,
+  countsAlone,
   countsKey,
+  countsOfRows,
   OWN_SERVICE_IS_LABEL,
   OWN_SERVICE_IS_OTHER,
 } from '../counts.ts'
@@ -85,9 +89,13 @@ export function countedParts(
   return { boxes, rest: restSql(timeBasis, outer, received, params) }
 }
 
-/** The condition that a row is in the box, which the engine finds in its projections. */
-export function boxSql({ unit, asked, received }: CountedBox, basis: TimeBasis, params: SqlParams) {
-  const key = countsKey(unit)
+/** The condition that a row is in the box. */
+function boxSql(
+  { unit, asked, received }: CountedBox,
+  basis: TimeBasis,
+  key: CountsKey,
+  params: SqlParams,
+): string {
   const at = (ms: number) => params.add('Int64', String(ms / unit.ms))
   const within = (sql: string, { fromMs, untilMs }: MsRange) => {
     const isAfter = `${sql} >= ${at(fromMs)}`
@@ -100,8 +108,10 @@ export function boxSql({ unit, asked, received }: CountedBox, basis: TimeBasis, 
 
 /** What a statement over counted rows reads. */
 export interface CountedSelect {
-  /** `database.table` */
+  readonly database: string
   readonly table: string
+  /** Each part has its counts. */
+  readonly isAlone: boolean
   /** Conditions on the stream, without those on time. */
   readonly rows: readonly string[]
   /** The query's condition, by the columns `level`, `service`, `context`. */
@@ -120,13 +130,13 @@ export interface CountedSelect {
  * statement asks for it.
  */
 export function countedSql(box: CountedBox, select: CountedSelect, params: SqlParams): string {
-  const { table, rows, condition, columns, tail, isShared, timeBasis, buckets } = select
+  const { rows, condition, columns, tail, isShared, timeBasis, buckets } = select
   const asks = (column: string) => mentions(`${columns} ${condition} ${tail}`, column)
-  const key = countsKey(box.unit)
-  const inner: string[] = ['count() AS events']
+  const { from, key, events, any } = countsOf(box, select)
+  const inner = [`${events} AS events`]
   const outer: string[] = ['events']
   const groups: string[] = []
-  const where = [...rows, boxSql(box, timeBasis, params)]
+  const where = [...rows, boxSql(box, timeBasis, key, params)]
   if (buckets !== undefined) {
     inner.push(`${bucketIndexSql(key[timeBasis], buckets, box.unit.ms, params)} AS b`)
     outer.push('b')
@@ -139,7 +149,7 @@ export function countedSql(box: CountedBox, select: CountedSelect, params: SqlPa
   }
   for (const label of ['level', 'service'] as const) {
     if (!asks(label)) continue
-    inner.push(`any(${label}) AS any_${label}`)
+    inner.push(`${any(label)} AS any_${label}`)
     outer.push(`any_${label} AS ${label}`)
     groups.push(key[label])
   }
@@ -150,7 +160,7 @@ export function countedSql(box: CountedBox, select: CountedSelect, params: SqlPa
     where.push(`${key.own} != ${OWN_SERVICE_IS_OTHER}`)
   }
   const group = groups.length === 0 ? '' : ` GROUP BY ${groups.join(', ')}`
-  const counted = `SELECT ${inner.join(', ')} FROM ${table} WHERE ${where.join(' AND ')}${group}`
+  const counted = `SELECT ${inner.join(', ')} FROM ${from} WHERE ${where.join(' AND ')}${group}`
   const isTrue = condition === 'true' ? '' : ` WHERE ${condition}`
   return `SELECT ${columns} FROM (SELECT ${outer.join(', ')} FROM (${counted}))${isTrue} ${tail}`
 }
@@ -158,15 +168,24 @@ export function countedSql(box: CountedBox, select: CountedSelect, params: SqlPa
 /** The rows that `countedSql` leaves out where it asks for the event's own service. */
 export function otherServiceSql(
   box: CountedBox,
-  { table, rows, timeBasis }: Pick<CountedSelect, 'table' | 'rows' | 'timeBasis'>,
+  select: Omit<CountedSelect, 'condition' | 'columns' | 'tail'>,
   params: SqlParams,
 ): string {
-  const { own } = countsKey(box.unit)
-  const isOther = `${own} = ${OWN_SERVICE_IS_OTHER}`
-  const where = [...rows, boxSql(box, timeBasis, params), isOther].join(' AND ')
+  const { rows, timeBasis } = select
+  const isOther = ({ own }: CountsKey) => `${own} = ${OWN_SERVICE_IS_OTHER}`
+  const { from, key } = countsOf(box, select)
+  const where = [...rows, boxSql(box, timeBasis, key, params), isOther(key)].join(' AND ')
+  const ofRows = countsKey(box.unit)
   // Where there are none, as nearly always, the counts say so and no row is read.
-  return `${boxSql(box, timeBasis, params)} AND ${isOther}
-    AND (SELECT count() > 0 FROM ${table} WHERE ${where})`
+  return `${boxSql(box, timeBasis, ofRows, params)} AND ${isOther(ofRows)}
+    AND (SELECT count() > 0 FROM ${from} WHERE ${where})`
+}
+
+function countsOf(
+  { unit }: CountedBox,
+  { database, table, isAlone }: Pick<CountedSelect, 'database' | 'table' | 'isAlone'>,
+): CountsColumns {
+  return isAlone ? countsAlone(database, table, unit) : countsOfRows(`${database}.${table}`, unit)
 }
 
 /** Whether its conditions are of labels, or of the field that says the service. */

@@ -20,11 +20,14 @@ import { UNKNOWN_DATABASE, UNKNOWN_TABLE } from '../../clickhouse-codes.ts'
 import { StoreError } from '../../store-error.ts'
 import { tableName } from '../table-names.ts'
 import { WithinMemory } from '../within-memory.ts'
+import { CountedTables } from './counted-tables.ts'
 
 export interface PresentTables {
   /** Streams that have one of their own. */
   readonly own: ReadonlySet<StreamId>
   readonly hasShared: boolean
+  /** Those, and the shared one, of which each part has its counts; undefined where unknown. */
+  readonly counted?: ReadonlySet<StreamId>
 }
 
 interface TableStream {
@@ -43,6 +46,7 @@ export class ProjectionTables {
   readonly #clickhouse: ClickHouse
   /** What is known of the memory that reading them takes. */
   readonly memory = new WithinMemory()
+  readonly counted: CountedTables
   readonly #missing = new Set<string>()
   /** Of those, the marks of streams that had been read before we looked: `seenBy`. */
   readonly #seen = new Map<string, NodeMarks>()
@@ -50,6 +54,7 @@ export class ProjectionTables {
   /** `clickhouse` is only for looking: a lane that queries do not fill. */
   constructor(clickhouse: ClickHouse) {
     this.#clickhouse = clickhouse
+    this.counted = new CountedTables(clickhouse)
   }
 
   get database(): string {

@@ -118,7 +118,7 @@ export function unionBranches(
       'name fewer streams',
     )
   }
-  const source = new RowSource(options, database, params)
+  const source = new RowSource(options, database, tables, params)
   const branches = own.flatMap((stream) => source.ownLegs(stream))
   if (tables.hasShared) branches.push(...source.sharedLegs())
   if (branches.length === 0) return undefined
@@ -140,11 +140,18 @@ const ALL_RECEIPTS: MsRange = { fromMs: 0, untilMs: NO_END }
 class RowSource {
   readonly #options: RowSourceOptions
   readonly #database: string
+  readonly #tables: PresentTables
   readonly #params: SqlParams
 
-  constructor(options: RowSourceOptions, database: string, params: SqlParams) {
+  constructor(
+    options: RowSourceOptions,
+    database: string,
+    tables: PresentTables,
+    params: SqlParams,
+  ) {
     this.#options = options
     this.#database = params.add('Identifier', database)
+    this.#tables = tables
     this.#params = params
   }
 
@@ -215,7 +222,9 @@ class RowSource {
       if (counted === undefined) return rows()
       const { condition, branch } = part
       const { columns, tail } = this.#part({ ...branch, isCounted: true })
-      const source = { table: `${this.#database}.${table}`, rows: from.rows, ...range, isShared }
+      const isAlone = this.#tables.counted?.has(from.table) === true
+      const place = { database: this.#database, table, isAlone, isShared }
+      const source = { ...place, rows: from.rows, ...range }
       const sqls = counted.boxes.map((box) => {
         return countedSql(box, { ...source, condition, columns, tail }, this.#params)
       })

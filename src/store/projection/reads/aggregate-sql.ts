@@ -70,7 +70,7 @@ export function aggregateSql(
 const COUNTED_LABELS: readonly Label[] = ['_stream', '_level', '_service']
 
 /** What can be said by counts of events by label: see `RowSourceOptions`. */
-function countsOf({ keys, aggregates }: AggregateQuery): Counts | undefined {
+export function countsOf({ keys, aggregates }: AggregateQuery): Counts | undefined {
   const isLabel = (field: FieldRef) => {
     return field.kind === 'system' && COUNTED_LABELS.includes(field.label)
   }

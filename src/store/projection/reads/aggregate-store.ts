@@ -5,8 +5,10 @@ import type { Query } from '../../../language/query-tree.ts'
 import { QUERY_DISTINCT_MAX } from '../../../limits.ts'
 import { GROUP_KINDS, type GroupValue } from '../../../model/aggregates.ts'
 import type { SourceStream } from '../../../model/field-catalog.ts'
+import { MIXED_STREAM } from '../../../model/mixed-runs.ts'
 import type { NodeMarks } from '../../../model/segment-place.ts'
 import type { ClickHouse, EngineStats } from '../../clickhouse.ts'
+import { isRefused, OWN_SNAPSHOTS } from '../compile/counted-tables.ts'
 import type { PresentTables, ProjectionTables } from '../compile/projection-tables.ts'
 import { unionBranches } from '../compile/row-source.ts'
 import { SqlParams } from '../compile/sql-params.ts'
@@ -18,7 +20,7 @@ import {
   toQueryError,
 } from '../query-bounds.ts'
 import { isOutOfMemory, type ReadBlocks } from '../within-memory.ts'
-import { type AggregateQuery, aggregateSql } from './aggregate-sql.ts'
+import { type AggregateQuery, aggregateSql, countsOf } from './aggregate-sql.ts'
 import { finishAggregate, type PartValue } from './finish-aggregate.ts'
 import { ALL_EVENTS } from './parts.ts'
 import {
@@ -212,7 +214,18 @@ export class AggregateStore {
     how: Manner,
     signal: AbortSignal | undefined,
   ): Promise<AggregateResult> {
-    return this.#tables.read(task.streams, (tables) => this.#ask(task, how, tables, signal))
+    return this.#tables.read(task.streams, async (tables) => {
+      if (countsOf(task) === undefined) return this.#ask(task, how, tables, signal)
+      const streamIds = task.streams.map(({ streamId }) => streamId)
+      const counted = await this.#tables.counted.find(streamIds)
+      try {
+        return await this.#ask(task, how, { ...tables, counted }, signal)
+      } catch (cause) {
+        if (counted.size === 0 || !isRefused(cause)) throw cause
+        this.#tables.counted.distrust(streamIds)
+        return this.#ask(task, how, tables, signal)
+      }
+    })
   }
 
   async #ask(
@@ -228,7 +241,7 @@ export class AggregateStore {
     const where = groups && { where: choiceSql(task, groups, params) }
     const of = { ...task, columns, tail, ...(counts && { counts }), ...where }
     const branches = unionBranches(of, this.#tables.database, tables, params)
-    const settings = counts === undefined ? NO_PROJECTIONS : ''
+    const settings = counts === undefined ? NO_PROJECTIONS : countsSettings(tables)
     let stats = NOTHING
     const options = {
       ...(signal && { signal }),
@@ -255,6 +268,16 @@ export class AggregateStore {
     }
     return { ...sums, rows: read, isEstimated: !isExact, stats }
   }
+}
+
+/** Where all counts are read by themselves, the engine need not look for any. */
+function countsSettings({ own, hasShared, counted }: PresentTables): string {
+  const all = [...own, ...(hasShared ? [MIXED_STREAM] : [])]
+  const alone = all.filter((streamId) => counted?.has(streamId))
+  if (alone.length === 0) return ''
+  return alone.length === all.length
+    ? `${NO_PROJECTIONS}, ${OWN_SNAPSHOTS}`
+    : `SETTINGS ${OWN_SNAPSHOTS}`
 }
 
 function readRow(

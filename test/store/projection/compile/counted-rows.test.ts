@@ -16,13 +16,18 @@ import { makeSegmentId, type SegmentId, segmentIdAt } from '../../../../src/mode
 import type { StreamId } from '../../../../src/model/stream.ts'
 import { NO_NEEDS } from '../../../../src/model/table-needs.ts'
 import { ProjectionTables } from '../../../../src/store/projection/compile/projection-tables.ts'
-import { OWN_COUNTS } from '../../../../src/store/projection/counts.ts'
+import {
+  COUNTS_BY_MINUTE,
+  countsAlone,
+  OWN_COUNTS,
+} from '../../../../src/store/projection/counts.ts'
 import {
   createTableSql,
   projectionTable,
 } from '../../../../src/store/projection/projection-store.ts'
 import { AggregateStore } from '../../../../src/store/projection/reads/aggregate-store.ts'
 import { TableKeeper } from '../../../../src/store/projection/table-keeper.ts'
+import { tableName } from '../../../../src/store/projection/table-names.ts'
 import { ProjectionHarness } from '../../../block/projection-harness.ts'
 import { fuzzMs } from '../../../support/fuzzing.ts'
 import { createRandom } from '../../../support/random.ts'
@@ -200,6 +205,22 @@ function randomAsked(): Asked {
   }
 }
 
+/** Of two hours, by level. */
+function everything(streams: readonly StreamId[]): Asked {
+  return {
+    text: '',
+    matches: () => true,
+    streams,
+    timeBasis: 'ingested_at',
+    fromNs: BigInt(START_MS - HOUR_MS) * NS_PER_MS,
+    toNs: BigInt(START_MS + HOUR_MS) * NS_PER_MS,
+    buckets: undefined,
+    labels: ['_level'],
+    removedBefore: new Map(),
+    learnedMs: 2 ** 42,
+  }
+}
+
 /** `isUneven`: as days and months are. */
 function bucketsFrom(startMs: number, stepMs: number, isUneven = false): Buckets {
   const buckets = { startMs, stepMs, count: 1, step: '', timeZone: 'UTC' }
@@ -277,8 +298,12 @@ function assertSame(found: ReadonlyMap<string, number>, rows: readonly Row[], as
 test('counts of whole units are those of the rows, in any state of the parts', async () => {
   const { clickhouse } = harness
   const { database } = clickhouse
-  const store = new AggregateStore(clickhouse, new ProjectionTables(clickhouse))
+  const tables = new ProjectionTables(clickhouse)
+  const store = new AggregateStore(clickhouse, tables)
   let rows = await fill()
+  // Counts are read by themselves, but for the table whose older parts lack them.
+  const alone = async () => [...(await tables.counted.find([OWN, OLD]))]
+  assert.deepEqual(await alone(), [MIXED_STREAM, OWN])
   const tryFor = async (ms: number) => {
     const endMs = performance.now() + fuzzMs(ms)
     let tries = 0
@@ -289,6 +314,8 @@ test('counts of whole units are those of the rows, in any state of the parts', a
     } while (performance.now() < endMs || ++tries < 5)
   }
   await tryFor(4_000)
+  // Where that had been refused, the store would have stopped to try.
+  assert.deepEqual(await alone(), [MIXED_STREAM, OWN])
   // As retention and the keeper of tables change them.
   const cut = segmentIdAt(START_MS + HOUR_MS / 3)
   for (const table of [OWN, OLD, MIXED_STREAM]) {
@@ -304,6 +331,45 @@ test('counts of whole units are those of the rows, in any state of the parts', a
   await tryFor(2_000)
 })
 
+test('the columns of the counts are called as we call them', async () => {
+  const { clickhouse } = harness
+  const { database } = clickhouse
+  const stream = 8 as StreamId
+  const table = tableName(stream)
+  await clickhouse.command(createTableSql(database, stream))
+  for (const unit of OWN_COUNTS) {
+    const { from, key, events, any } = countsAlone(database, table, unit)
+    const rows = await clickhouse.query<{ name: string }>(`DESCRIBE TABLE ${from}`)
+    const names = rows.map(({ name }) => `\`${name}\``)
+    const used = [...Object.values(key), events, any('level'), any('service')]
+    assert.deepEqual(
+      names,
+      used.map((sql) => sql.slice(sql.indexOf('`'), sql.lastIndexOf('`') + 1)),
+    )
+  }
+})
+
+test('where counts cannot be read by themselves, the engine looks for them', async () => {
+  const { clickhouse } = harness
+  const { database } = clickhouse
+  const stream = 7 as StreamId
+  await clickhouse.command(createTableSql(database, stream))
+  const ms = START_MS + 60_000
+  const labels = { level: 'info', service: 'cart', own: 'cart' }
+  const rows = [{ stream, ms, counter: 0, eventNs: BigInt(ms) * NS_PER_MS, ...labels }]
+  await insert(stream, rows)
+  const tables = new ProjectionTables(clickhouse)
+  const store = new AggregateStore(clickhouse, tables)
+  const asked = everything([stream])
+  assertSame((await counted(store, asked)).counts, rows, asked)
+  assert((await tables.counted.find([stream])).has(stream))
+  // As after an older form of the table was put back.
+  const name = projectionTable(database, stream)
+  await clickhouse.command(`ALTER TABLE ${name} DROP PROJECTION ${COUNTS_BY_MINUTE.name}`)
+  assertSame((await counted(store, asked)).counts, rows, asked)
+  assert.deepEqual([...(await tables.counted.find([stream]))], [])
+})
+
 test('a count of whole units reads no rows', async () => {
   const { clickhouse } = harness
   const stream = 9 as StreamId
@@ -315,18 +381,7 @@ test('a count of whole units reads no rows', async () => {
   })
   await insert(stream, rows)
   const store = new AggregateStore(clickhouse, new ProjectionTables(clickhouse))
-  const asked: Asked = {
-    text: '',
-    matches: () => true,
-    streams: [stream],
-    timeBasis: 'ingested_at',
-    fromNs: BigInt(START_MS - HOUR_MS) * NS_PER_MS,
-    toNs: BigInt(START_MS + HOUR_MS) * NS_PER_MS,
-    buckets: undefined,
-    labels: ['_level'],
-    removedBefore: new Map(),
-    learnedMs: 2 ** 42,
-  }
+  const asked = everything([stream])
   for (const text of ['', '_level:info', 'service:cart']) {
     const matches = () => true
     const { counts, stats } = await counted(store, { ...asked, text, matches })
