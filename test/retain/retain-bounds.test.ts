@@ -15,7 +15,9 @@ import {
 import { type SegmentId, segmentIdAt, segmentIdMs } from '../../src/model/segment-id.ts'
 import type { StreamId } from '../../src/model/stream.ts'
 import {
+  MERGE_BUSY_PARTS_A_MINUTE,
   MERGE_PARTS_CROWDED,
+  MERGE_PARTS_CROWDED_BUSY,
   MERGE_PARTS_RELAXED,
   MERGE_TABLE_PARTS_CROWDED,
   MERGE_TABLE_PARTS_RELAXED,
@@ -212,6 +214,49 @@ test('a table is crowded by MERGE_PARTS_CROWDED or MERGE_TABLE_PARTS_CROWDED', a
   assert.deepEqual(await boundSet(day - 1, all - 1, false), [])
   assert.deepEqual(await boundSet(day, all - 1, false), [MERGE_CROWDED_BYTES_MAX])
   assert.deepEqual(await boundSet(day - 1, all, false), [MERGE_CROWDED_BYTES_MAX])
+})
+
+test('at full load only by MERGE_PARTS_CROWDED_BUSY, until that is over', async (t) => {
+  const time = virtualTime(t)
+  const set: number[] = []
+  const bounds = new MergeBounds({
+    parts: {
+      listOtherwiseMerged: async () => [],
+      setMergeBytes: async (_stream, bytes) => {
+        set.push(bytes)
+      },
+    },
+  })
+  const round = async (parts: number) => {
+    time.work(12_000)
+    await bounds.round([{ streamId: STREAM, dayParts: parts, parts, narrowParts: 0 }], NEVER)
+    return set.splice(0)
+  }
+  const growth = MERGE_BUSY_PARTS_A_MINUTE / 5
+  await round(MERGE_PARTS_CROWDED - growth)
+  assert.deepEqual(await round(MERGE_PARTS_CROWDED), [])
+  for (
+    let parts = MERGE_PARTS_CROWDED + growth;
+    parts < MERGE_PARTS_CROWDED_BUSY;
+    parts += growth
+  ) {
+    assert.deepEqual(await round(parts), [], `${parts} parts`)
+  }
+  assert.deepEqual(await round(MERGE_PARTS_CROWDED_BUSY), [MERGE_CROWDED_BYTES_MAX])
+
+  const calmer = new MergeBounds({
+    parts: {
+      listOtherwiseMerged: async () => [],
+      setMergeBytes: async (_stream, bytes) => {
+        set.push(bytes)
+      },
+    },
+  })
+  const tables = [{ streamId: STREAM, dayParts: 600, parts: 600, narrowParts: 0 }]
+  await calmer.round([{ ...tables[0]!, dayParts: 1, parts: 601 - growth }], NEVER)
+  time.work(12_000)
+  await calmer.round(tables, NEVER)
+  assert.deepEqual(set, [MERGE_CROWDED_BYTES_MAX])
 })
 
 test('large compact parts crowd a table of wide ones: merging makes them wide', async () => {
