@@ -14,7 +14,7 @@ export const MERGE_PARTS_CROWDED = 500
 /** The same while its parts become more as fast as only full load makes them. */
 export const MERGE_PARTS_CROWDED_BUSY = 2_000
 export const MERGE_BUSY_PARTS_A_MINUTE = 20
-/** Rounds that follow sooner say nothing of that. */
+/** Over less time growth says nothing of that. */
 const BUSY_ROUND_MS_MIN = 5_000
 /** When no day of it has as many any more, large parts are left alone again. */
 export const MERGE_PARTS_RELAXED = 100
@@ -29,24 +29,36 @@ export interface PartCounts {
   readonly all: number
 }
 
+/** From which counts on a table is crowded. */
+export interface CrowdedCounts extends PartCounts {
+  /** In place of `day` while parts become more as fast as only full load makes them. */
+  readonly busyDay: number
+}
+
 export interface MergeBoundsOptions {
   readonly parts: Pick<ProjectionParts, 'listOtherwiseMerged' | 'setMergeBytes'>
   /** For tests. */
-  readonly crowded?: PartCounts
+  readonly crowded?: CrowdedCounts
   readonly relaxed?: PartCounts
   readonly readEveryMs?: number
 }
 
-const CROWDED = { day: MERGE_PARTS_CROWDED, all: MERGE_TABLE_PARTS_CROWDED }
+const CROWDED = {
+  day: MERGE_PARTS_CROWDED,
+  busyDay: MERGE_PARTS_CROWDED_BUSY,
+  all: MERGE_TABLE_PARTS_CROWDED,
+}
 const RELAXED = { day: MERGE_PARTS_RELAXED, all: MERGE_TABLE_PARTS_RELAXED }
 /** How long what this process knows of the bounds counts: another node may do this in between. */
 const READ_EVERY_MS = 60_000
 
 export class MergeBounds {
   readonly #options: MergeBoundsOptions
-  /** Parts of each table as of the last round. */
+  /** Parts of each table at an earlier round. */
   #seen: ReadonlyMap<StreamId, number> = new Map()
-  #seenAtMs = 0
+  #seenAtMs = Number.NEGATIVE_INFINITY
+  /** Tables whose parts do not become more that fast. */
+  #calm: ReadonlySet<StreamId> = new Set()
   /** Streams with another bound than the normal one. */
   #others = new Set<StreamId>()
   #readAtMs = Number.NEGATIVE_INFINITY
@@ -68,14 +80,13 @@ export class MergeBounds {
       this.#readAtMs = nowMs
     }
     const failures: unknown[] = []
-    const isBusy = this.#isBusyAt(nowMs)
-    this.#seen = new Map(tables.map(({ streamId, parts: all }) => [streamId, all]))
-    this.#seenAtMs = nowMs
+    this.#watch(tables, nowMs)
     for (const table of tables) {
       if (signal.aborted) break
-      const times = isBusy(table) ? MERGE_PARTS_CROWDED_BUSY / MERGE_PARTS_CROWDED : 1
+      const { day, busyDay } = crowded
+      const dayMax = this.#calm.has(table.streamId) ? day : busyDay
       const isCrowded =
-        table.dayParts >= crowded.day * times || table.parts >= crowded.all || table.narrowParts > 0
+        table.dayParts >= dayMax || table.parts >= crowded.all || table.narrowParts > 0
       const isRelaxed =
         table.dayParts < relaxed.day && table.parts < relaxed.all && table.narrowParts === 0
       const isOther = this.#others.has(table.streamId)
@@ -85,15 +96,17 @@ export class MergeBounds {
     if (failures.length > 0) throw failures[0]
   }
 
-  /** Whether a table has become as much larger since the last round as at full load. */
-  #isBusyAt(nowMs: number): (table: Pick<ProjectionTable, 'streamId' | 'parts'>) => boolean {
-    const seen = this.#seen
+  /** Until a table was seen twice nobody knows: a start may be amid full load. */
+  #watch(tables: readonly Pick<ProjectionTable, 'streamId' | 'parts'>[], nowMs: number): void {
     const passedMs = nowMs - this.#seenAtMs
-    const minutes = passedMs / 60_000
-    return ({ streamId, parts }) => {
-      const before = passedMs < BUSY_ROUND_MS_MIN ? undefined : seen.get(streamId)
-      return before !== undefined && parts - before >= minutes * MERGE_BUSY_PARTS_A_MINUTE
-    }
+    if (passedMs < BUSY_ROUND_MS_MIN) return
+    const grownMax = (passedMs / 60_000) * MERGE_BUSY_PARTS_A_MINUTE
+    const calm = tables.filter(({ streamId, parts }) => {
+      return parts - (this.#seen.get(streamId) ?? Number.NEGATIVE_INFINITY) < grownMax
+    })
+    this.#calm = new Set(calm.map(({ streamId }) => streamId))
+    this.#seen = new Map(tables.map(({ streamId, parts }) => [streamId, parts]))
+    this.#seenAtMs = nowMs
   }
 
   async #set(streamId: StreamId, isCrowded: boolean): Promise<void> {

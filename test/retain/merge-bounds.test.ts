@@ -19,7 +19,7 @@ import { openTestClickHouse, type TestStore } from '../support/stores.ts'
 const tableOf = (streamId: StreamId) => projectionTable(clickhouse.database, streamId)
 
 const NEVER = new AbortController().signal
-const CROWDED = { day: 6, all: 9 }
+const CROWDED = { day: 6, busyDay: 6, all: 9 }
 const RELAXED = { day: 3, all: 5 }
 const [BUSY, QUIET, OLD] = [1, 2, 3].map((id) => id as StreamId) as [StreamId, StreamId, StreamId]
 let store: TestStore

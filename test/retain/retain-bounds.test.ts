@@ -194,8 +194,13 @@ test('rows are deleted from RETAIN_TRIM_SHARE on, looked at each RETAIN_TRIM_MS'
   assert.deepEqual([counts, deletes], [2, 1])
 })
 
-/** What the bounds do with a table of so many parts, crowded before or not. */
-async function boundSet(dayParts: number, parts: number, wasCrowded: boolean, narrowParts = 0) {
+/** How bounds are set for a table that has so many parts, one after the other, every 12 seconds. */
+async function boundsSet(
+  t: TestContext,
+  tables: readonly { dayParts: number; parts: number; narrowParts: number }[],
+  wasCrowded = false,
+) {
+  const time = virtualTime(t)
   const set: number[] = []
   const bounds = new MergeBounds({
     parts: {
@@ -205,69 +210,62 @@ async function boundSet(dayParts: number, parts: number, wasCrowded: boolean, na
       },
     },
   })
-  await bounds.round([{ streamId: STREAM, dayParts, parts, narrowParts }], NEVER)
-  return set
+  const after: number[][] = []
+  for (const table of tables) {
+    await bounds.round([{ streamId: STREAM, ...table }], NEVER)
+    time.work(12_000)
+    after.push(set.splice(0))
+  }
+  return after
 }
 
-test('a table is crowded by MERGE_PARTS_CROWDED or MERGE_TABLE_PARTS_CROWDED', async () => {
+/** What the bounds do with a table of so many parts, crowded before or not. */
+async function boundSet(
+  t: TestContext,
+  dayParts: number,
+  parts: number,
+  wasCrowded: boolean,
+  narrowParts = 0,
+) {
+  const table = { dayParts, parts, narrowParts }
+  return (await boundsSet(t, [table, table], wasCrowded)).flat()
+}
+
+test('a table is crowded by MERGE_PARTS_CROWDED or MERGE_TABLE_PARTS_CROWDED', async (t) => {
   const [day, all] = [MERGE_PARTS_CROWDED, MERGE_TABLE_PARTS_CROWDED]
-  assert.deepEqual(await boundSet(day - 1, all - 1, false), [])
-  assert.deepEqual(await boundSet(day, all - 1, false), [MERGE_CROWDED_BYTES_MAX])
-  assert.deepEqual(await boundSet(day - 1, all, false), [MERGE_CROWDED_BYTES_MAX])
+  assert.deepEqual(await boundSet(t, day - 1, all - 1, false), [])
+  assert.deepEqual(await boundSet(t, day, all - 1, false), [MERGE_CROWDED_BYTES_MAX])
+  assert.deepEqual(await boundSet(t, day - 1, all, false), [MERGE_CROWDED_BYTES_MAX])
 })
 
 test('at full load only by MERGE_PARTS_CROWDED_BUSY, until that is over', async (t) => {
-  const time = virtualTime(t)
-  const set: number[] = []
-  const bounds = new MergeBounds({
-    parts: {
-      listOtherwiseMerged: async () => [],
-      setMergeBytes: async (_stream, bytes) => {
-        set.push(bytes)
-      },
-    },
-  })
-  const round = async (parts: number) => {
-    time.work(12_000)
-    await bounds.round([{ streamId: STREAM, dayParts: parts, parts, narrowParts: 0 }], NEVER)
-    return set.splice(0)
-  }
   const growth = MERGE_BUSY_PARTS_A_MINUTE / 5
-  await round(MERGE_PARTS_CROWDED - growth)
-  assert.deepEqual(await round(MERGE_PARTS_CROWDED), [])
-  for (
-    let parts = MERGE_PARTS_CROWDED + growth;
-    parts < MERGE_PARTS_CROWDED_BUSY;
-    parts += growth
-  ) {
-    assert.deepEqual(await round(parts), [], `${parts} parts`)
+  const tableOf = (parts: number) => ({ dayParts: parts, parts, narrowParts: 0 })
+  const rising = (from: number, by: number, to: number) => {
+    const steps = Array.from({ length: Math.floor((to - from) / by) + 1 }, (_, n) => from + n * by)
+    return steps.map(tableOf)
   }
-  assert.deepEqual(await round(MERGE_PARTS_CROWDED_BUSY), [MERGE_CROWDED_BYTES_MAX])
+  // Nobody knows at a start whether it is amid full load.
+  const busy = rising(MERGE_PARTS_CROWDED, growth, MERGE_PARTS_CROWDED_BUSY)
+  const set = await boundsSet(t, busy)
+  assert.deepEqual(set.at(-1), [MERGE_CROWDED_BYTES_MAX])
+  assert.deepEqual(set.slice(0, -1).flat(), [])
 
-  const calmer = new MergeBounds({
-    parts: {
-      listOtherwiseMerged: async () => [],
-      setMergeBytes: async (_stream, bytes) => {
-        set.push(bytes)
-      },
-    },
-  })
-  const tables = [{ streamId: STREAM, dayParts: 600, parts: 600, narrowParts: 0 }]
-  await calmer.round([{ ...tables[0]!, dayParts: 1, parts: 601 - growth }], NEVER)
-  time.work(12_000)
-  await calmer.round(tables, NEVER)
-  assert.deepEqual(set, [MERGE_CROWDED_BYTES_MAX])
+  const calm = rising(MERGE_PARTS_CROWDED - 2 * growth, growth - 1, MERGE_PARTS_CROWDED + 1)
+  assert.deepEqual((await boundsSet(t, calm)).slice(-1), [[MERGE_CROWDED_BYTES_MAX]])
+  const over = [...rising(MERGE_PARTS_CROWDED, growth, 600), tableOf(600)]
+  assert.deepEqual((await boundsSet(t, over)).slice(-2), [[], [MERGE_CROWDED_BYTES_MAX]])
 })
 
-test('large compact parts crowd a table of wide ones: merging makes them wide', async () => {
-  assert.deepEqual(await boundSet(1, 1, false, 1), [MERGE_CROWDED_BYTES_MAX])
-  assert.deepEqual(await boundSet(1, 1, true, 1), [])
-  assert.deepEqual(await boundSet(1, 1, true, 0), [MERGE_BYTES_MAX])
+test('large compact parts crowd a table of wide ones: merging makes them wide', async (t) => {
+  assert.deepEqual(await boundSet(t, 1, 1, false, 1), [MERGE_CROWDED_BYTES_MAX])
+  assert.deepEqual(await boundSet(t, 1, 1, true, 1), [])
+  assert.deepEqual(await boundSet(t, 1, 1, true, 0), [MERGE_BYTES_MAX])
 })
 
-test('until below MERGE_PARTS_RELAXED and MERGE_TABLE_PARTS_RELAXED', async () => {
+test('until below MERGE_PARTS_RELAXED and MERGE_TABLE_PARTS_RELAXED', async (t) => {
   const [day, all] = [MERGE_PARTS_RELAXED, MERGE_TABLE_PARTS_RELAXED]
-  assert.deepEqual(await boundSet(day, all - 1, true), [])
-  assert.deepEqual(await boundSet(day - 1, all, true), [])
-  assert.deepEqual(await boundSet(day - 1, all - 1, true), [MERGE_BYTES_MAX])
+  assert.deepEqual(await boundSet(t, day, all - 1, true), [])
+  assert.deepEqual(await boundSet(t, day - 1, all, true), [])
+  assert.deepEqual(await boundSet(t, day - 1, all - 1, true), [MERGE_BYTES_MAX])
 })
