@@ -11,6 +11,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import fc from 'fast-check'
+import { mainTurns } from '../../src/api/main-turns.ts'
 import { ClickHouse } from '../../src/store/clickhouse.ts'
 import { unixClickHouseUrl } from '../../src/store/clickhouse-address.ts'
 import { StoreError } from '../../src/store/store-error.ts'
@@ -126,6 +127,21 @@ test('rows and statistics are those of the answer', async (t) => {
     const rows = await client.query('SELECT 1', {}, {}, { onStats: (stats) => void (told = stats) })
     assert.deepEqual(rows, [{ one: 1 }])
     assert.deepEqual(told, { rowsRead: 7, engineMs: 500 })
+  }
+})
+
+test('a large answer is parsed in turns of the main thread, whoever gives it', async (t) => {
+  const rows = Array.from({ length: 5_000 }, (_, n) => ({ n, text: 'x'.repeat(100) }))
+  const lines = rows.map((row) => `\t\t${JSON.stringify(row)}`).join(',\n')
+  const { clients } = await openBoth(t, (request, response) => {
+    request.resume()
+    response.end(`{\n\t"data":\n\t[\n${lines}\n\t],\n\n\t"rows": 5000\n}\n`)
+  })
+  const turns = t.mock.method(mainTurns, 'next')
+  for (const client of clients) {
+    turns.mock.resetCalls()
+    assert.deepEqual(await client.query('SELECT 1'), rows)
+    assert.ok(turns.mock.callCount() > 4, `${turns.mock.callCount()} turns`)
   }
 })
 
