@@ -38,6 +38,7 @@ const CONFIG = {
   logger: { level: 'warning', console: false },
   users_config: 'users.xml',
   listen_host: '127.0.0.1',
+  timezone: 'America/St_Johns', // Servers are not always in UTC.
   query_log: { database: 'system', table: 'query_log', flush_interval_milliseconds: 500 },
   max_table_size_to_drop: 1,
   max_partition_size_to_drop: 1,
@@ -130,7 +131,9 @@ export class RealClickHouse implements RunningClickHouse {
   private constructor(dir: string, port: number, passwords: Readonly<Record<string, string>>) {
     this.#dir = dir
     this.#port = port
-    const urlOf = (user: string) => `http://${user}:${passwords[user]}@127.0.0.1:${port}/`
+    const urlOf = (user: string) => {
+      return `http://${user}:${encodeURIComponent(passwords[user] ?? '')}@127.0.0.1:${port}/`
+    }
     ;[this.url, this.watcherUrl] = [urlOf('sluice'), urlOf('watcher')]
   }
 
@@ -138,7 +141,7 @@ export class RealClickHouse implements RunningClickHouse {
   static async start({ databases = ['sluice'] } = {}): Promise<RealClickHouse> {
     const dir = makeDirectory()
     const port = await freePort()
-    const passwords = { sluice: newPassword(), watcher: newPassword() }
+    const passwords = { sluice: `${newPassword()}@:/?%é 1`, watcher: newPassword() }
     const users = {
       profiles: { default: {}, watcher: DROPS_ANY_SIZE },
       quotas: { default: {} },
