@@ -62,6 +62,23 @@ export interface EngineStats {
 const REQUEST_MS_MAX_DEFAULT = 60_000
 const CONNECTIONS_MAX_DEFAULT = 8
 /**
+ * Of every statement to a server, whose users have a profile that we do not know: what would make
+ * something else of our statements, or end an answer early without a word, is as it is by default.
+ */
+export const SERVER_SETTINGS: QuerySettings = {
+  aggregate_functions_null_for_empty: 0,
+  cast_keep_nullable: 0,
+  data_type_default_nullable: 0,
+  empty_result_for_aggregation_by_empty_set: 0,
+  group_by_use_nulls: 0,
+  join_use_nulls: 0,
+  max_result_rows: '0',
+  read_overflow_mode: 'throw',
+  result_overflow_mode: 'throw',
+  timeout_overflow_mode: 'throw',
+  transform_null_in: 0,
+}
+/**
  * Of a statement that is a field of a form, beside long parameters: a server takes fields of up to
  * `http_max_field_value_size`, 128 KiB by default. A longer one is the body itself, and its
  * parameters are in the URL, where a megabyte has room.
@@ -92,6 +109,7 @@ export class ClickHouse {
       request_timeout: this.#requestMsMax,
       max_open_connections: connectionsMax,
       application: 'sluice',
+      ...(socket === undefined && { clickhouse_settings: SERVER_SETTINGS }),
       // Parameters go into the URL when they are short, else into the body: URLs have a bound.
       use_multipart_params_auto: true,
       ...(lane && { http_headers: { [LANE_HEADER]: lane } }),

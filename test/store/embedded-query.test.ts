@@ -12,7 +12,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import fc from 'fast-check'
 import { mainTurns } from '../../src/api/main-turns.ts'
-import { ClickHouse } from '../../src/store/clickhouse.ts'
+import { ClickHouse, SERVER_SETTINGS } from '../../src/store/clickhouse.ts'
 import { unixClickHouseUrl } from '../../src/store/clickhouse-address.ts'
 import { StoreError } from '../../src/store/store-error.ts'
 import { makeDirectory, removeDirectory } from './temporary.ts'
@@ -112,6 +112,10 @@ test('parameters, settings, credentials and lane are those that the library send
         await client.query('SELECT 1', given, settings, { queryId: 'q1', onStats })
       }
       const [embedded, library] = asked
+      for (const [name, setting] of Object.entries(SERVER_SETTINGS)) {
+        assert.equal(library?.members[name], String(setting))
+        delete library?.members[name]
+      }
       assert.deepEqual(embedded, library)
       assert.equal(embedded?.members.query, 'SELECT 1\nFORMAT JSON')
       assert.equal(embedded?.members.query_id, 'q1')

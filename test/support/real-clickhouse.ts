@@ -49,6 +49,25 @@ const CONFIG = {
   },
 } as const satisfies ConfigTree
 
+/** What an operator may have set for all users, and what would make other things of statements. */
+const ODD_PROFILE = {
+  aggregate_functions_null_for_empty: 1,
+  async_insert: 1,
+  cast_keep_nullable: 1,
+  data_type_default_nullable: 1,
+  empty_result_for_aggregation_by_empty_set: 1,
+  group_by_use_nulls: 1,
+  join_use_nulls: 1,
+  max_result_rows: 500,
+  output_format_json_quote_64bit_integers: 1,
+  read_overflow_mode: 'break',
+  result_overflow_mode: 'break',
+  session_timezone: 'Asia/Kolkata',
+  timeout_overflow_mode: 'break',
+  transform_null_in: 1,
+  wait_for_async_insert: 0,
+} as const
+
 /** What docs/operations.md tells an operator to grant, for these databases. */
 export function documentedGrants(database: string): string[] {
   const page = readFileSync(new URL('../../../docs/operations.md', import.meta.url), 'utf8')
@@ -143,12 +162,12 @@ export class RealClickHouse implements RunningClickHouse {
     const port = await freePort()
     const passwords = { sluice: `${newPassword()}@:/?%é 1`, watcher: newPassword() }
     const users = {
-      profiles: { default: {}, watcher: DROPS_ANY_SIZE },
+      profiles: { default: {}, odd: ODD_PROFILE, watcher: DROPS_ANY_SIZE },
       quotas: { default: {} },
       users: {
         default: userOf('', ['GRANT SYSTEM LISTEN ON *.*']),
-        sluice: userOf(passwords.sluice, databases.flatMap(documentedGrants)),
-        watcher: { ...userOf(passwords.watcher, ['GRANT ALL ON *.*']), profile: 'watcher' },
+        sluice: userOf(passwords.sluice, databases.flatMap(documentedGrants), 'odd'),
+        watcher: userOf(passwords.watcher, ['GRANT ALL ON *.*'], 'watcher'),
       },
     }
     for (const [name, tree] of Object.entries({ config: { ...CONFIG, http_port: port }, users })) {
@@ -230,11 +249,11 @@ export class RealClickHouse implements RunningClickHouse {
   }
 }
 
-function userOf(password: string, grants: readonly string[]): ConfigTree {
+function userOf(password: string, grants: readonly string[], profile = 'default'): ConfigTree {
   return {
     password_sha256_hex: createHash('sha256').update(password).digest('hex'),
     networks: { ip: '127.0.0.1' },
-    profile: 'default',
+    profile,
     quota: 'default',
     grants: { query: grants.join('</query><query>') },
   }
