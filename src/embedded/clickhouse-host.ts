@@ -51,8 +51,8 @@ const SETTINGS: EngineSettings = {
       max_threads: 2,
       // Else a query gets one thread for each free GiB, and the server has less than one.
       max_threads_min_free_memory_per_thread: 0,
-      // The engine keeps no idle threads (see SMALL_SERVER). It would make one for each part, one for
-      // each column of JSON in a part and five for a result, and each costs more than it does.
+      // The engine keeps no idle threads (see SMALL_SERVER). It would make one for each part, one
+      // for each column of JSON in a part and five for a result, and each costs more than it does.
       max_threads_for_indexes: 1,
       merge_tree_use_prefixes_deserialization_thread_pool: 0,
       output_format_parallel_formatting: 0,

@@ -19,6 +19,7 @@ import { EmbeddedQueries } from './embedded-query.ts'
 import { DATA_FILE_HEADER, type MemoryFile, type MemoryFiles } from './memory-files.ts'
 import { parseAnswer, type QueryAnswer } from './query-answer.ts'
 import { QueryDeadline } from './query-deadline.ts'
+import { SERVER_SETTINGS } from './server-settings.ts'
 import { errorFields, StoreError, UNREACHABLE_CODES } from './store-error.ts'
 import { LANE_HEADER, type StoreLane } from './store-lane.ts'
 
@@ -61,23 +62,6 @@ export interface EngineStats {
 
 const REQUEST_MS_MAX_DEFAULT = 60_000
 const CONNECTIONS_MAX_DEFAULT = 8
-/**
- * Of every statement to a server, whose users have a profile that we do not know: what would make
- * something else of our statements, or end an answer early without a word, is as it is by default.
- */
-export const SERVER_SETTINGS: QuerySettings = {
-  aggregate_functions_null_for_empty: 0,
-  cast_keep_nullable: 0,
-  data_type_default_nullable: 0,
-  empty_result_for_aggregation_by_empty_set: 0,
-  group_by_use_nulls: 0,
-  join_use_nulls: 0,
-  max_result_rows: '0',
-  read_overflow_mode: 'throw',
-  result_overflow_mode: 'throw',
-  timeout_overflow_mode: 'throw',
-  transform_null_in: 0,
-}
 /**
  * Of a statement that is a field of a form, beside long parameters: a server takes fields of up to
  * `http_max_field_value_size`, 128 KiB by default. A longer one is the body itself, and its
