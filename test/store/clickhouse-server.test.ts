@@ -5,7 +5,11 @@
  * Method: the engine's own HTTP server, whose profile is an odd one; another user looks at it.
  */
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { after, before, test } from 'node:test'
+import { tryReadWorkingDirectory } from '../../bench/e2e/procfs.ts'
+import { isAlive } from '../../src/machine/processes.ts'
 import { MIXED_STREAM } from '../../src/model/mixed-runs.ts'
 import { PROJECTION_COLUMNS } from '../../src/model/projection.ts'
 import { makeSegmentId } from '../../src/model/segment-id.ts'
@@ -20,7 +24,7 @@ import { querySettings } from '../../src/store/projection/query-bounds.ts'
 import { TableKeeper } from '../../src/store/projection/table-keeper.ts'
 import { StoreError } from '../../src/store/store-error.ts'
 import { noRealClickHouse, RealClickHouse } from '../support/real-clickhouse.ts'
-import { eventually } from './temporary.ts'
+import { eventually, removeDirectory } from './temporary.ts'
 
 const skip = noRealClickHouse()
 const DATABASES = ['sluice', 'other']
@@ -73,6 +77,23 @@ test('the client of the program itself may do nothing', { skip }, async () => {
     const answer = await fetch(origin, { method: 'POST', body })
     assert.match(`${answer.status} ${await answer.text()}`, /ACCESS_DENIED/, body)
   }
+})
+
+test('the server ends with the process that started it, even if that is killed', {
+  skip,
+}, async () => {
+  const module = JSON.stringify(new URL('../support/real-clickhouse.js', import.meta.url).href)
+  const program = `const { RealClickHouse } = await import(${module})
+    console.log((await RealClickHouse.start()).pid)`
+  const args = ['--input-type=module', '--eval', program]
+  const parent = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+  const [line] = (await once(parent.stdout.setEncoding('utf8'), 'data')) as [string]
+  const pid = Number(line)
+  const directory = tryReadWorkingDirectory(pid) ?? ''
+  assert.ok(isAlive(pid))
+  parent.kill('SIGKILL')
+  await eventually('it has ended', () => !isAlive(pid))
+  removeDirectory(directory)
 })
 
 test('long statements with long parameters', { skip }, async () => {
@@ -215,7 +236,8 @@ test('the rights: what removes rows of a table', { skip }, async () => {
 test('the rights: what removes rows of the table that streams share', { skip }, async () => {
   await insertDays(MIXED_STREAM, [1, 9, 10])
   const parts = new MixedParts(clickHouse)
-  const marks = [[OWN, before10th]] as const
+  // As many as are told in one statement, whose parameters are in the URL.
+  const marks = Array.from({ length: 256 }, (_, n) => [(n + 1) as StreamId, before10th] as const)
   assert.equal((await parts.listPartitions()).length, 3)
   assert.equal(await parts.countBefore('20260109', marks), 1)
   await parts.dropPartition('20260101')
