@@ -48,6 +48,7 @@ const LONGEST = [
   'e2e/stores/stores-away',
   'crash/kill-retention.long',
   'crash/kill-tail',
+  'e2e/stores/real-clickhouse',
   'e2e/stores/clocks',
   'e2e/reads/new-paths',
   'e2e/reads/search',

@@ -8,6 +8,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { lowerBackgroundThreads } from './background-priority.ts'
+import { configXml, SMALL_SERVER } from './clickhouse-config.ts'
 import { ClickHouseEngine, type EngineSettings } from './clickhouse-engine.ts'
 import { ClickHouseHttpFront } from './clickhouse-http.ts'
 
@@ -50,8 +51,8 @@ const SETTINGS: EngineSettings = {
       max_threads: 2,
       // Else a query gets one thread for each free GiB, and the server has less than one.
       max_threads_min_free_memory_per_thread: 0,
-      // The engine keeps no idle threads (see CONFIG). It would make one for each part, one for
-      // each column of JSON in a part and five for a result, and each costs more than it does.
+      // The engine keeps no idle threads (see SMALL_SERVER). It would make one for each part, one
+      // for each column of JSON in a part and five for a result, and each costs more than it does.
       max_threads_for_indexes: 1,
       merge_tree_use_prefixes_deserialization_thread_pool: 0,
       output_format_parallel_formatting: 0,
@@ -63,42 +64,6 @@ const SETTINGS: EngineSettings = {
     write: { memory_overcommit_ratio_denominator: 0 },
     control: { memory_overcommit_ratio_denominator: 0 },
   },
-}
-
-/** Server configuration, sized for a small machine. `system.*_log` tables stay off (default). */
-const CONFIG = {
-  max_server_memory_usage: 1_000_000_000,
-  mark_cache_size: 64 * 1024 * 1024,
-  index_mark_cache_size: 16 * 1024 * 1024,
-  uncompressed_cache_size: 0,
-  index_uncompressed_cache_size: 0,
-  // Their defaults add up to more than the memory of this server.
-  text_index_header_cache_size: 16 * 1024 * 1024,
-  text_index_tokens_cache_size: 32 * 1024 * 1024,
-  query_condition_cache_size: 16 * 1024 * 1024,
-  // A thread that worked for a read stays lowered: it must not work for an insert after it.
-  max_thread_pool_free_size: 0,
-  background_pool_size: 2,
-  background_common_pool_size: 2,
-  background_schedule_pool_size: 4,
-  background_fetches_pool_size: 1,
-  background_move_pool_size: 1,
-  // The defaults of these are larger than our pool, and tables would be refused.
-  merge_tree: {
-    number_of_free_entries_in_pool_to_execute_mutation: 2,
-    number_of_free_entries_in_pool_to_lower_max_size_of_merge: 2,
-    number_of_free_entries_in_pool_to_execute_optimize_entire_partition: 2,
-  },
-} as const
-
-interface ConfigTree {
-  readonly [name: string]: number | ConfigTree
-}
-
-function toXml(name: string, value: number | ConfigTree): string {
-  if (typeof value === 'number') return `<${name}>${value}</${name}>\n`
-  const inner = Object.entries(value).map(([key, part]) => toXml(key, part))
-  return `<${name}>\n${inner.join('')}</${name}>\n`
 }
 
 function tell(message: HostMessage): void {
@@ -114,7 +79,7 @@ async function run(settings: HostSettings): Promise<void> {
   const spoolDirectory = join(settings.directory, 'spool')
   const config = join(settings.directory, 'config.xml')
   for (const directory of [data, spoolDirectory]) mkdirSync(directory, { recursive: true })
-  writeFileSync(config, toXml('clickhouse', CONFIG))
+  writeFileSync(config, configXml(SMALL_SERVER))
 
   const engine = await ClickHouseEngine.open(data, config, SETTINGS)
   lowerBackgroundThreads()

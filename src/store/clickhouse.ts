@@ -12,13 +12,14 @@ import {
   ClickHouseLogLevel,
   type ClickHouseSettings,
   createClient,
-  type ResponseJSON,
 } from '@clickhouse/client'
 import { parseClickHouseUrl } from './clickhouse-address.ts'
 import { BAD_DATA_CODES, DISK_FULL_CODES, UNAVAILABLE_CODES } from './clickhouse-codes.ts'
-import { type EmbeddedAnswer, EmbeddedQueries } from './embedded-query.ts'
+import { EmbeddedQueries } from './embedded-query.ts'
 import { DATA_FILE_HEADER, type MemoryFile, type MemoryFiles } from './memory-files.ts'
+import { parseAnswer, type QueryAnswer } from './query-answer.ts'
 import { QueryDeadline } from './query-deadline.ts'
+import { SERVER_SETTINGS } from './server-settings.ts'
 import { errorFields, StoreError, UNREACHABLE_CODES } from './store-error.ts'
 import { LANE_HEADER, type StoreLane } from './store-lane.ts'
 
@@ -47,6 +48,12 @@ export interface RequestOptions {
   readonly onStats?: (stats: EngineStats) => void
 }
 
+interface QueryCall {
+  readonly settings: QuerySettings
+  readonly queryId: string | undefined
+  readonly deadline: QueryDeadline
+}
+
 export interface EngineStats {
   readonly rowsRead: number
   /** The engine's own time. */
@@ -55,6 +62,12 @@ export interface EngineStats {
 
 const REQUEST_MS_MAX_DEFAULT = 60_000
 const CONNECTIONS_MAX_DEFAULT = 8
+/**
+ * Of a statement that is a field of a form, beside long parameters: a server takes fields of up to
+ * `http_max_field_value_size`, 128 KiB by default. A longer one is the body itself, and its
+ * parameters are in the URL, where a megabyte has room.
+ */
+const FORM_STATEMENT_BYTES_MAX = 127 * 1024
 
 export class ClickHouse {
   /** Where the projection's tables are; a name that needs no quotes. */
@@ -80,6 +93,7 @@ export class ClickHouse {
       request_timeout: this.#requestMsMax,
       max_open_connections: connectionsMax,
       application: 'sluice',
+      ...(socket === undefined && { clickhouse_settings: SERVER_SETTINGS }),
       // Parameters go into the URL when they are short, else into the body: URLs have a bound.
       use_multipart_params_auto: true,
       ...(lane && { http_headers: { [LANE_HEADER]: lane } }),
@@ -103,6 +117,8 @@ export class ClickHouse {
     settings?: QuerySettings,
     options?: RequestOptions,
   ): Promise<Row[]> {
+    // The server sends nothing until the answer is complete, so a failure half-way is an error with
+    // a code and not a broken body. Our results are small.
     const all: QuerySettings = {
       wait_end_of_query: 1,
       ...this.#settings(),
@@ -111,39 +127,38 @@ export class ClickHouse {
     }
     const deadline = new QueryDeadline(all, options?.signal)
     try {
-      const onStats = options?.onStats
-      if (this.#embedded !== undefined) {
-        const { data, statistics } = await this.#embedded.run<Row>({
-          sql,
-          params: params ?? {},
-          settings: all,
-          queryId: options?.queryId,
-          signal: deadline.signal,
-          requestMsMax: this.#requestMsMax,
-        })
-        onStats?.(toStats(statistics))
-        return data
-      }
-      const result = await this.#client.query({
-        query: sql,
-        // JSON has statistics after its rows.
-        format: onStats === undefined ? 'JSONEachRow' : 'JSON',
-        ...(params && { query_params: params }),
-        // The server sends nothing until the answer is complete, so a failure half-way is an error
-        // with a code and not a broken body. Our results are small.
-        clickhouse_settings: all,
-        ...requestFields({ ...options, signal: deadline.signal }),
+      const { data, statistics } = await this.#ask<Row>(sql, params ?? {}, {
+        settings: all,
+        queryId: options?.queryId,
+        deadline,
       })
-      deadline.watch(result)
-      const whole = (await result.json<Row>()) as Row[] | ResponseJSON<Row>
-      if (Array.isArray(whole)) return whole
-      onStats?.(toStats(whole.statistics))
-      return whole.data
+      options?.onStats?.(toStats(statistics))
+      return data
     } catch (cause) {
       throw deadline.error ?? toStoreError(cause)
     } finally {
       deadline.end()
     }
+  }
+
+  async #ask<Row>(sql: string, params: QueryParams, call: QueryCall): Promise<QueryAnswer<Row>> {
+    const { settings, queryId, deadline } = call
+    const { signal } = deadline
+    if (this.#embedded !== undefined) {
+      const requestMsMax = this.#requestMsMax
+      return this.#embedded.run({ sql, params, settings, queryId, signal, requestMsMax })
+    }
+    const isLong = Buffer.byteLength(sql) > FORM_STATEMENT_BYTES_MAX
+    const result = await this.#client.query({
+      query: sql,
+      ...(isLong && { use_multipart_params_auto: false }),
+      format: 'JSON',
+      query_params: { ...params },
+      clickhouse_settings: settings,
+      ...requestFields({ queryId, signal }),
+    })
+    deadline.watch(result)
+    return parseAnswer(await result.text())
   }
 
   /** Runs a statement that returns no rows; resolves when it has taken effect. */
@@ -340,7 +355,7 @@ function* bufferViews(chunks: Iterable<Uint8Array>): Generator<Buffer> {
 function toStats({
   rows_read: rowsRead = 0,
   elapsed = 0,
-}: EmbeddedAnswer<unknown>['statistics'] = {}) {
+}: QueryAnswer<unknown>['statistics'] = {}) {
   return { rowsRead, engineMs: elapsed * 1_000 }
 }
 

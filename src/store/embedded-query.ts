@@ -8,9 +8,8 @@
  */
 import { Agent, type IncomingMessage, request } from 'node:http'
 import { parseError } from '@clickhouse/client'
-import { mainTurns } from '../api/main-turns.ts'
-import { MAIN_SLICE_CHARS } from '../limits.ts'
 import type { UnixSocket } from './clickhouse-address.ts'
+import { parseAnswer, type QueryAnswer } from './query-answer.ts'
 import { LANE_HEADER, type StoreLane } from './store-lane.ts'
 
 /** Our side closes connections that are not used, well before the engine's does. */
@@ -27,12 +26,6 @@ export interface EmbeddedQuery {
   /** Ends the query in the engine, too. */
   readonly signal: AbortSignal
   readonly requestMsMax: number
-}
-
-/** An answer in ClickHouse's format JSON. */
-export interface EmbeddedAnswer<Row> {
-  readonly data: Row[]
-  readonly statistics?: { readonly rows_read?: number; readonly elapsed?: number }
 }
 
 export class EmbeddedQueries {
@@ -55,8 +48,8 @@ export class EmbeddedQueries {
   }
 
   /** Rejects with `ClickHouseError`, with errors of the socket, or when `signal` aborts. */
-  async run<Row>(query: EmbeddedQuery): Promise<EmbeddedAnswer<Row>> {
-    return await parseInTurns<Row>(await this.#send(formOf(query), query))
+  async run<Row>(query: EmbeddedQuery): Promise<QueryAnswer<Row>> {
+    return await parseAnswer<Row>(await this.#send(formOf(query), query))
   }
 
   close(): void {
@@ -74,29 +67,6 @@ export class EmbeddedQueries {
       call.end(body)
     })
   }
-}
-
-/** What stands before the rows, and between two of them. In a text of a row it would be escaped. */
-const FIRST_ROW = '\n\t"data":\n\t[\n'
-const NEXT_ROW = ',\n\t\t{'
-const AFTER_ROWS = '\n\t],\n'
-
-/** A large answer is parsed some rows at a time. */
-async function parseInTurns<Row>(text: string): Promise<EmbeddedAnswer<Row>> {
-  const start = text.indexOf(FIRST_ROW) + FIRST_ROW.length
-  const end = text.lastIndexOf(AFTER_ROWS)
-  const isLarge = text.length > 2 * MAIN_SLICE_CHARS && start >= FIRST_ROW.length && end > start
-  if (!isLarge) return JSON.parse(text) as EmbeddedAnswer<Row>
-  const data: Row[] = []
-  for (let at = start; at < end; ) {
-    const found = text.indexOf(NEXT_ROW, at + MAIN_SLICE_CHARS)
-    const next = found < 0 || found > end ? end : found
-    for (const row of JSON.parse(`[${text.slice(at, next)}]`) as Row[]) data.push(row)
-    at = next + 1
-    await mainTurns.next()
-  }
-  const rest = JSON.parse(`${text.slice(0, start)}${text.slice(end)}`) as EmbeddedAnswer<Row>
-  return { ...rest, data }
 }
 
 async function readAnswer(response: IncomingMessage): Promise<string> {

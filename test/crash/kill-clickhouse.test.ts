@@ -10,6 +10,7 @@ import { Api, call } from '../support/api.ts'
 import { rounds } from '../support/fuzzing.ts'
 import { Load } from '../support/load.ts'
 import { createRandom } from '../support/random.ts'
+import { NOT_EMBEDDED } from '../support/real-clickhouse.ts'
 import { makeDataDir, removeDataDir, Service } from '../support/service.ts'
 import { verify } from '../support/verify.ts'
 
@@ -31,7 +32,8 @@ after(async () => {
   await removeDataDir(dataDir)
 })
 
-test('kill -9 of the ClickHouse process: ingest continues, ClickHouse catches up', async (t) => {
+const title = 'kill -9 of the ClickHouse process: ingest continues, ClickHouse catches up'
+test(title, { skip: NOT_EMBEDDED }, async (t) => {
   const { seed, next } = createRandom()
   t.diagnostic(`TEST_SEED=${seed}`)
   const api = new Api(service)

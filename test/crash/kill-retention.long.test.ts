@@ -15,6 +15,7 @@ import { eventually, recordingLog } from '../store/temporary.ts'
 import { Api, call, type Stream } from '../support/api.ts'
 import { ONLY_LONG, rounds } from '../support/fuzzing.ts'
 import { createRandom } from '../support/random.ts'
+import { NOT_EMBEDDED } from '../support/real-clickhouse.ts'
 import { makeDataDir, removeDataDir, Service } from '../support/service.ts'
 import { embeddedPostgresUrl } from '../support/store-socket.ts'
 
@@ -84,7 +85,8 @@ async function idsOf(postgres: Postgres, stream: Stream): Promise<string[]> {
   return rows.map((row) => row.id)
 }
 
-test('kill -9 amid retention and compaction loses nothing and brings nothing back', async (t) => {
+const title = 'kill -9 amid retention and compaction loses nothing and brings nothing back'
+test(title, { skip: NOT_EMBEDDED }, async (t) => {
   const { seed, next } = createRandom()
   t.diagnostic(`TEST_SEED=${seed}`)
   const api = new Api(service)

@@ -11,8 +11,10 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import fc from 'fast-check'
+import { mainTurns } from '../../src/api/main-turns.ts'
 import { ClickHouse } from '../../src/store/clickhouse.ts'
 import { unixClickHouseUrl } from '../../src/store/clickhouse-address.ts'
+import { SERVER_SETTINGS } from '../../src/store/server-settings.ts'
 import { StoreError } from '../../src/store/store-error.ts'
 import { makeDirectory, removeDirectory } from './temporary.ts'
 
@@ -111,6 +113,10 @@ test('parameters, settings, credentials and lane are those that the library send
         await client.query('SELECT 1', given, settings, { queryId: 'q1', onStats })
       }
       const [embedded, library] = asked
+      for (const [name, setting] of Object.entries(SERVER_SETTINGS)) {
+        assert.equal(library?.members[name], String(setting))
+        delete library?.members[name]
+      }
       assert.deepEqual(embedded, library)
       assert.equal(embedded?.members.query, 'SELECT 1\nFORMAT JSON')
       assert.equal(embedded?.members.query_id, 'q1')
@@ -126,6 +132,21 @@ test('rows and statistics are those of the answer', async (t) => {
     const rows = await client.query('SELECT 1', {}, {}, { onStats: (stats) => void (told = stats) })
     assert.deepEqual(rows, [{ one: 1 }])
     assert.deepEqual(told, { rowsRead: 7, engineMs: 500 })
+  }
+})
+
+test('a large answer is parsed in turns of the main thread, whoever gives it', async (t) => {
+  const rows = Array.from({ length: 5_000 }, (_, n) => ({ n, text: 'x'.repeat(100) }))
+  const lines = rows.map((row) => `\t\t${JSON.stringify(row)}`).join(',\n')
+  const { clients } = await openBoth(t, (request, response) => {
+    request.resume()
+    response.end(`{\n\t"data":\n\t[\n${lines}\n\t],\n\n\t"rows": 5000\n}\n`)
+  })
+  const turns = t.mock.method(mainTurns, 'next')
+  for (const client of clients) {
+    turns.mock.resetCalls()
+    assert.deepEqual(await client.query('SELECT 1'), rows)
+    assert.ok(turns.mock.callCount() > 4, `${turns.mock.callCount()} turns`)
   }
 })
 

@@ -9,6 +9,7 @@ import { startEmbeddedPostgres } from '../../src/embedded/postgres.ts'
 import type { EmbeddedStore } from '../../src/embedded/supervisor.ts'
 import { Postgres } from '../../src/store/postgres.ts'
 import { makeDirectory, recordingLog, removeDirectory } from '../store/temporary.ts'
+import { shareRealClickHouse } from './real-clickhouse.ts'
 import { makeDataDir, removeDataDir, Service } from './service.ts'
 import { migrate, TEMPLATE } from './stores.ts'
 
@@ -21,9 +22,16 @@ const serviceDir = makeDataDir()
 const log = recordingLog()
 const [postgres, clickhouse, service] = await Promise.all([
   startPostgres(),
-  startEmbeddedClickHouse({ dataDir, log }),
+  startClickHouse(),
   startService(),
 ])
+
+/** The one of TEST_REAL_CLICKHOUSE ends when this process does. */
+async function startClickHouse(): Promise<Pick<EmbeddedStore, 'url' | 'stop'>> {
+  const url = (await shareRealClickHouse())?.watcherUrl
+  if (url === undefined) return startEmbeddedClickHouse({ dataDir, log })
+  return { url, stop: () => Promise.resolve() }
+}
 
 async function startPostgres(): Promise<EmbeddedStore> {
   const store = await startEmbeddedPostgres({ dataDir, log })
@@ -51,6 +59,7 @@ const environment = {
   TEST_POSTGRES: postgres.url,
   TEST_CLICKHOUSE: clickhouse.url,
   TEST_DATA: template,
+  TEST_REAL_CLICKHOUSE: process.env.TEST_REAL_CLICKHOUSE,
   TEST_SERVICE: `${service.url} ${service.token}`,
 }
 process.stdout.write(`${JSON.stringify(environment)}\n`)

@@ -12,6 +12,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { listProcesses, readCommandLine, tryReadWorkingDirectory } from '../../bench/e2e/procfs.ts'
 import { isAlive, sendSignal } from '../../src/machine/processes.ts'
+import { realClickHouseFor } from './real-clickhouse.ts'
 import { timed } from './times.ts'
 
 export const ENTRY = fileURLToPath(new URL('../../src/main.js', import.meta.url))
@@ -139,8 +140,9 @@ export class Service {
     return timed('start service', Service.#start(options))
   }
 
-  static async #start(options: ServiceOptions): Promise<Service> {
-    if (mayCopy(options)) copyTemplate(options.dataDir)
+  static async #start(given: ServiceOptions): Promise<Service> {
+    if (mayCopy(given)) copyTemplate(given.dataDir)
+    const options = await withRealClickHouse(given)
     const service = new Service(options)
     const deadline = performance.now() + START_MS_MAX
     for (;;) {
@@ -239,9 +241,20 @@ export class Service {
   }
 }
 
-function mayCopy({ dataDir, args = [], env = {} }: ServiceOptions): boolean {
-  if (readdirSync(dataDir).length > 0) return false
-  return ![...args, ...Object.keys(env)].some((text) => /(postgres|clickhouse)[-_]url/i.test(text))
+function mayCopy(options: ServiceOptions): boolean {
+  return (
+    readdirSync(options.dataDir).length === 0 && !names(options, /(postgres|clickhouse)[-_]url/i)
+  )
+}
+
+/** Whether an option is given. */
+function names({ args = [], env = {} }: ServiceOptions, option: RegExp): boolean {
+  return [...args, ...Object.keys(env)].some((text) => option.test(text))
+}
+
+async function withRealClickHouse(options: ServiceOptions): Promise<ServiceOptions> {
+  if (names(options, /clickhouse[-_]url/i)) return options
+  return { ...options, env: { ...(await realClickHouseFor(options.dataDir)), ...options.env } }
 }
 
 /**

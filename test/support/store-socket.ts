@@ -24,9 +24,10 @@ export interface TcpFront {
 
 export async function openTcpFront(storeUrl: string): Promise<TcpFront> {
   const sockets = new Set<Socket>()
-  const path = socketPath(storeUrl)
+  const target = new URL(storeUrl)
+  const isPort = target.protocol === 'http:'
   const server = createServer((client) => {
-    const upstream = connect(path)
+    const upstream = isPort ? connect(Number(target.port)) : connect(socketPath(storeUrl))
     for (const socket of [client, upstream]) {
       sockets.add(socket)
       socket.on('error', () => socket.destroy())
@@ -39,7 +40,7 @@ export async function openTcpFront(storeUrl: string): Promise<TcpFront> {
     client.pipe(upstream).pipe(client)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { protocol, username, password, pathname } = new URL(storeUrl)
+  const { protocol, username, password, pathname } = target
   const scheme = protocol === 'postgres:' ? 'postgres:' : 'http:'
   const { port } = server.address() as { port: number }
   return {

@@ -11,6 +11,7 @@ import { ClickHouse } from '../../src/store/clickhouse.ts'
 import { migratePostgres } from '../../src/store/migrations/run.ts'
 import { Postgres } from '../../src/store/postgres.ts'
 import { makeDirectory, recordingLog, removeDirectory } from '../store/temporary.ts'
+import { shareRealClickHouse } from './real-clickhouse.ts'
 import { timed } from './times.ts'
 
 export interface TestStore {
@@ -69,7 +70,7 @@ export function openTestClickHouse(): Promise<TestStore> {
 }
 
 async function openClickHouse(): Promise<TestStore> {
-  const shared = process.env.TEST_CLICKHOUSE
+  const shared = process.env.TEST_CLICKHOUSE ?? (await shareRealClickHouse())?.watcherUrl
   if (shared !== undefined) {
     const url = shared + newName()
     const close = async () => {

@@ -138,7 +138,10 @@ export interface ProjectionStoreOptions {
 export class ProjectionStore {
   readonly #clickhouse: ClickHouse
   readonly #keeper: TableKeeper
-  /** Marks this node's inserts among all queries, whichever process of it sent them. */
+  /**
+   * Marks this node's inserts among all queries of the server, whichever process of it sent them:
+   * nodes of another Sluice, in another database there, have the same numbers.
+   */
   readonly #queryIdPrefix: string
   readonly #known = new Set<StreamId>()
   /** For known streams with learned fields: how many paths rows may have. */
@@ -154,7 +157,7 @@ export class ProjectionStore {
     this.#clickhouse = clickhouse
     this.#keeper = new TableKeeper(clickhouse)
     this.#options = options
-    this.#queryIdPrefix = `sluice-insert-${node.nodeId}-`
+    this.#queryIdPrefix = `sluice-insert-${clickhouse.database}-${node.nodeId}-`
     this.#inserts = Number(node.epoch % 1_000_000n) * 1_000_000_000
   }
 

@@ -49,7 +49,7 @@ test('a table that was changed: inserting stops, says so, and then continues', a
   const stream = await api.createStream()
   await api.ingest(stream.key, '{"n":0}')
   await api.untilCounted(stream.id, 1)
-  const table = `sluice.events_${stream.id}`
+  const table = `${clickHouse.database}.events_${stream.id}`
   await clickHouse.command(`ALTER TABLE ${table} RENAME COLUMN shape TO form`)
   await api.ingest(stream.key, '{"n":1}')
   const tries = () => metric(api, 'ingest_materialize_insert_errors_total')
@@ -84,7 +84,7 @@ test('a damaged segment is kept in mind; asked for, it gets in once it is whole'
   }
   await setPayload(Buffer.from('no segment'))
   await postgres.query('DELETE FROM checkpoints')
-  await clickHouse.command(`TRUNCATE TABLE sluice.events_${stream.id}`)
+  await clickHouse.command(`TRUNCATE TABLE ${clickHouse.database}.events_${stream.id}`)
   service = await stores.startService(dataDir)
   api.url = service.url
   await api.untilCounted(stream.id, 2, 60_000)

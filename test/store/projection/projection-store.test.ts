@@ -24,6 +24,7 @@ import {
 } from '../../../src/store/projection/projection-store.ts'
 import { IngestPipeline } from '../../../workers/ingest.ts'
 import { ReplayPipeline } from '../../../workers/replay.ts'
+import { NOT_EMBEDDED } from '../../support/real-clickhouse.ts'
 import { openTcpFront } from '../../support/store-socket.ts'
 import { openTestClickHouse, type TestStore } from '../../support/stores.ts'
 import { batchOf } from '../../workers/batch-of.ts'
@@ -94,7 +95,7 @@ test('settleInserts waits for an insert of its own node, and only for that', asy
   await insert
 })
 
-test('log_comment ends with the query id, whatever is in it, and finds a query', async () => {
+test('log_comment ends with the query id, whatever is in it', { skip: NOT_EMBEDDED }, async () => {
   const queryId = `it's \\ a' OR "1"; é {x:String} \\' --`
   const sql = 'SELECT count() FROM numbers(100000000000) WHERE sipHash64(number) = 1'
   const abort = new AbortController()
@@ -248,7 +249,7 @@ test('findPresent looks into both tables, and knows streams that have none', asy
   assert.deepEqual(await projection.findPresent(asked), new Set([...inOwn, inBoth, inShared]))
 })
 
-test('a spool with as many rows as may be is inserted as one part', async (t) => {
+test('a spool of as many rows as may be becomes one part', { skip: NOT_EMBEDDED }, async (t) => {
   const dataFiles = MemoryFiles.tryOpenShared()
   if (dataFiles === undefined) return t.skip('no room in /dev/shm, or no Linux')
   const sharing = new ClickHouse({ url: store.url, dataFiles })
