@@ -259,7 +259,7 @@ test('the rights: what gives a table its form, and ends what fails', { skip }, a
     form?.indexes.map(({ key }) => key.split('_')[0]),
     ['shape', 'time', 'text', 'id'],
   )
-  assert.deepEqual(form?.counts, ['counts_second', 'counts_minute'])
+  assert.deepEqual(form?.counts, ['counts_by_second', 'counts_minute'])
   const [day] = await keeper.listPartitions([form!])
   await keeper.startIndexing(form!, day!)
   await eventually('the indexes are made', async () => !(await keeper.isChanging()))

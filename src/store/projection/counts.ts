@@ -13,24 +13,35 @@ import { CONTEXT_SERVICE_AT } from '../../model/projection.ts'
 export interface CountsUnit {
   readonly name: string
   readonly ms: number
+  /** It counts by event times as well as by receipt. */
+  readonly hasEventTime: boolean
 }
 
-/** For histograms of short ranges and for the edges of long ones. */
-export const COUNTS_BY_SECOND: CountsUnit = { name: 'counts_second', ms: 1_000 }
-export const COUNTS_BY_MINUTE: CountsUnit = { name: 'counts_minute', ms: 60_000 }
+/**
+ * For histograms of short ranges and for the edges of long ones. By receipt alone: the events of a
+ * second happened in very many others, and each would be a row.
+ */
+export const COUNTS_BY_SECOND: CountsUnit = {
+  name: 'counts_by_second',
+  ms: 1_000,
+  hasEventTime: false,
+}
+export const COUNTS_BY_MINUTE: CountsUnit = {
+  name: 'counts_minute',
+  ms: 60_000,
+  hasEventTime: true,
+}
 
 /** Finest first. Streams that share a table have too few events a second to count them so. */
 export const OWN_COUNTS: readonly CountsUnit[] = [COUNTS_BY_SECOND, COUNTS_BY_MINUTE]
 export const SHARED_COUNTS: readonly CountsUnit[] = [COUNTS_BY_MINUTE]
 
 const MS_PER_SECOND = 1_000
-/** Where a value of a key would not fit otherwise, in its smallest type. */
-const HAPPENED_TYPES = new Map([[COUNTS_BY_MINUTE.ms, 'toInt32']])
 
 /** The columns that rows are grouped by; `ingested_at` and `event_time` as numbers of units. */
 export interface CountsKey {
   readonly ingested_at: string
-  readonly event_time: string
+  readonly event_time?: string
   readonly level: string
   readonly service: string
   readonly own: string
@@ -40,14 +51,14 @@ export interface CountsKey {
  * Expressions of the key, as the engine must find them again in a query. Numbers of units since
  * 1970; those of event times are only right after 1970, as divisions round towards it.
  */
-export function countsKey({ ms }: CountsUnit): CountsKey {
-  const seconds = ms / MS_PER_SECOND
-  const units = (of: string) => (seconds === 1 ? of : `intDiv(${of}, ${seconds})`)
-  const happened = units('toUnixTimestamp64Second(event_time)')
-  const type = HAPPENED_TYPES.get(ms)
+export function countsKey({ ms, hasEventTime }: CountsUnit): CountsKey {
+  const units = (seconds: string) => {
+    return ms === MS_PER_SECOND ? seconds : `intDiv(${seconds}, ${ms / MS_PER_SECOND})`
+  }
+  const happened = `toInt32(${units('toUnixTimestamp64Second(event_time)')})`
   return {
     ingested_at: units('toUnixTimestamp(ingested_at)'),
-    event_time: type === undefined ? happened : `${type}(${happened})`,
+    ...(hasEventTime && { event_time: happened }),
     level: 'toUInt8(cityHash64(level))',
     service: 'sipHash128(service)',
     own: OWN_SERVICE,
@@ -81,7 +92,7 @@ export function countsAlone(database: string, table: string, unit: CountsUnit): 
     from: `mergeTreeProjection(${database}, ${table}, ${unit.name})`,
     key: {
       ingested_at: quoteName(key.ingested_at),
-      event_time: quoteName(key.event_time),
+      ...(key.event_time !== undefined && { event_time: quoteName(key.event_time) }),
       level: quoteName(key.level),
       service: quoteName(key.service),
       own: quoteName(key.own),
@@ -118,4 +129,9 @@ export function countsSql(unit: CountsUnit, isShared: boolean, when = ''): strin
     `PROJECTION ${when}${unit.name} (SELECT ${stream}${keys.join(', ')}, ` +
     `count(), any(level), any(service) GROUP BY ${stream}${names.join(', ')})`
   )
+}
+
+/** Of ours, of an earlier form; `name` is that of a projection in a table. */
+export function isOutdatedCounts(name: string, wanted: readonly CountsUnit[]): boolean {
+  return /^counts_[a-z_]+$/.test(name) && wanted.every((unit) => unit.name !== name)
 }

@@ -8,7 +8,7 @@ import { MIXED_STREAM } from '../../model/mixed-runs.ts'
 import type { StreamId } from '../../model/stream.ts'
 import type { TableNeeds } from '../../model/table-needs.ts'
 import type { ClickHouse } from '../clickhouse.ts'
-import { countsSql, OWN_COUNTS, SHARED_COUNTS } from './counts.ts'
+import { countsSql, isOutdatedCounts, OWN_COUNTS, SHARED_COUNTS } from './counts.ts'
 import {
   addIndexSql,
   COMPACT_SETTINGS,
@@ -131,8 +131,10 @@ export class TableKeeper {
     // Of a table from before there were counts: parts without them are counted row by row.
     const uncounted = OWN_COUNTS.filter(({ name }) => !counts.includes(name))
     for (const unit of uncounted) await change(`ADD ${countsSql(unit, false)}`)
+    const outdated = counts.filter((name) => isOutdatedCounts(name, OWN_COUNTS))
+    for (const name of outdated) await change(`DROP PROJECTION IF EXISTS ${name}`)
     if (failures.length > 0) throw failures[0]
-    return [settings, unwanted, missing, uncounted].some(({ length }) => length > 0)
+    return [settings, unwanted, missing, uncounted, outdated].some(({ length }) => length > 0)
   }
 
   /** For the table that streams share, which may be from before it had counts. */

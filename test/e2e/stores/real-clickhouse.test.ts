@@ -135,7 +135,7 @@ test('tables of both kinds with their indexes and counts; nothing was refused', 
   )
   assert.deepEqual(parts, [
     { table: 'events_0', rows: 40, projections: ['counts_minute'] },
-    { table: 'events_1', rows: EVENTS, projections: ['counts_minute', 'counts_second'] },
+    { table: 'events_1', rows: EVENTS, projections: ['counts_by_second', 'counts_minute'] },
   ])
   const indexes = await watcher.query<{ kind: string }>(
     `SELECT DISTINCT splitByChar('_', name)[1] AS kind FROM system.data_skipping_indices

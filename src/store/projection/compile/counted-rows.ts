@@ -69,9 +69,11 @@ export function countedParts(
   units: readonly CountsUnit[],
   params: SqlParams,
 ): CountedParts | undefined {
-  const [finest, larger] = units.filter((unit) => fits(buckets, unit))
-  if (finest === undefined) return undefined
   const isReceipt = timeBasis === 'ingested_at'
+  const [finest, larger] = units.filter((unit) => {
+    return fits(buckets, unit) && (isReceipt || unit.hasEventTime)
+  })
+  if (finest === undefined) return undefined
   const outer = wholeUnits(isReceipt ? both(asked, settled) : asked, finest)
   if (length(outer) < UNITS_MIN * finest.ms) return undefined
   const isAll = isReceipt || (settled.fromMs === 0 && settled.untilMs === NO_END)
@@ -101,9 +103,15 @@ function boxSql(
     const isAfter = `${sql} >= ${at(fromMs)}`
     return untilMs === NO_END ? isAfter : `(${isAfter} AND ${sql} < ${at(untilMs)})`
   }
-  const ranges = asked.map((range) => within(key[basis], range))
+  const ranges = asked.map((range) => within(clockOf(key, basis), range))
   const isAsked = ranges.length === 1 ? ranges[0]! : `(${ranges.join(' OR ')})`
   return received === undefined ? isAsked : `${isAsked} AND ${within(key.ingested_at, received)}`
+}
+
+function clockOf(key: CountsKey, basis: TimeBasis): string {
+  const sql = key[basis]
+  if (sql === undefined) throw new Error(`these counts do not go by ${basis}`)
+  return sql
 }
 
 /** What a statement over counted rows reads. */
@@ -138,7 +146,7 @@ export function countedSql(box: CountedBox, select: CountedSelect, params: SqlPa
   const groups: string[] = []
   const where = [...rows, boxSql(box, timeBasis, key, params)]
   if (buckets !== undefined) {
-    inner.push(`${bucketIndexSql(key[timeBasis], buckets, box.unit.ms, params)} AS b`)
+    inner.push(`${bucketIndexSql(clockOf(key, timeBasis), buckets, box.unit.ms, params)} AS b`)
     outer.push('b')
     groups.push('b')
   }
