@@ -76,6 +76,7 @@ export async function histogram(
         order: { of: 'aggregate', index: 0, isDescending: true },
         limit: LEVELS_MAX,
         hasOthers: false,
+        isUnordered: true,
       },
       signal,
     )

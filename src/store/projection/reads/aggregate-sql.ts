@@ -28,6 +28,11 @@ export interface AggregateQuery {
   readonly order: Order
   readonly limit: number
   readonly hasOthers: boolean
+  /**
+   * All groups in any order, whatever `limit` says: where there are few, as of levels. To rank them
+   * takes the engine longer than to count them.
+   */
+  readonly isUnordered?: boolean
   readonly timeBasis: TimeBasis
   /** Characters of a group's text; longer texts with the same beginning are one group. */
   readonly textCharsMax?: number
@@ -53,7 +58,8 @@ export function aggregateSql(
   const parts = new Parts(params, isExact)
   const placed = parts.place(query.aggregates)
   const sql = new Statement(query, params, parts.all, placed)
-  const isRanked = query.hasOthers ? sql.fields.length > 0 : sql.isSeries
+  const isGrouped = query.hasOthers ? sql.fields.length > 0 : sql.isSeries
+  const isRanked = isGrouped && query.isUnordered !== true
   return {
     columns: (branch) => sql.columns(branch),
     tail: (branch) => sql.tail(branch),
