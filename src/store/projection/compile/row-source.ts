@@ -331,6 +331,7 @@ class RowSource {
 
   /** The first condition follows from the second, but is one that the primary key can use. */
   #removedSql(streams: readonly SourceStream[]): readonly string[] {
+    if (isPastRemoved(this.#options, streams)) return []
     const marks = streams.map(({ removedBefore }) => removedBefore)
     const [least, ...more] = marks.toSorted((a, b) => (a < b ? -1 : 1))
     const most = more.at(-1) ?? least
@@ -359,6 +360,17 @@ interface Part {
   readonly condition: string
   readonly further: string
   readonly tail: string
+}
+
+/** Whether the range has only events that were received after all that is removed. */
+export function isPastRemoved(
+  { timeBasis, fromNs }: Pick<RowSourceOptions, 'timeBasis' | 'fromNs'>,
+  streams: readonly Pick<SourceStream, 'removedBefore'>[],
+): boolean {
+  if (timeBasis !== 'ingested_at') return false
+  return streams.every(({ removedBefore: mark }) => {
+    return mark === 0n || fromNs >= BigInt(segmentIdMs(mark) + 1) * NS_PER_MS
+  })
 }
 
 /** The receipt times of which all rows were learned from. */
