@@ -87,7 +87,8 @@ export class SegmentStore {
       this.#disconnect()
       const error = toStoreError(cause)
       // An error that the server reported means that it rolled back. After any other nobody knows.
-      return { error, mayHaveCommitted: wasSent && !isRolledBack(error.code) }
+      const isOver = isRolledBack(error.code) && !endsServer(cause)
+      return { error, mayHaveCommitted: wasSent && !isOver }
     }
   }
 
@@ -164,6 +165,15 @@ function isRolledBack(code: string | undefined): boolean {
   if (code === undefined || !/^[0-9A-Z]{5}$/.test(code)) return false
   // EPIPE has the form of an SQLSTATE; poolers report lost servers as class 08; 57P is a shutdown.
   return !code.startsWith('E') && !code.startsWith('08') && !code.startsWith('57P')
+}
+
+/**
+ * A PANIC, as of a disk that is full when the log is written: the record of the COMMIT may be in
+ * the log by then, and recovery makes it true. Also what a server says in another language.
+ */
+export function endsServer(cause: unknown): boolean {
+  const severity = cause instanceof Error && 'severity' in cause ? cause.severity : undefined
+  return typeof severity === 'string' && severity !== 'ERROR'
 }
 
 /**
