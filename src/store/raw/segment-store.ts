@@ -87,7 +87,7 @@ export class SegmentStore {
       this.#disconnect()
       const error = toStoreError(cause)
       // An error that the server reported means that it rolled back. After any other nobody knows.
-      const isOver = isRolledBack(error.code) && !endsServer(cause)
+      const isOver = isRolledBack(error.code) && !endsSession(cause)
       return { error, mayHaveCommitted: wasSent && !isOver }
     }
   }
@@ -168,10 +168,11 @@ function isRolledBack(code: string | undefined): boolean {
 }
 
 /**
- * A PANIC, as of a disk that is full when the log is written: the record of the COMMIT may be in
- * the log by then, and recovery makes it true. Also what a server says in another language.
+ * An error of a higher severity than ERROR. After a PANIC, as of a disk that is full when the log
+ * is written, the record of the COMMIT may be in the log, and recovery makes it true. Severities in
+ * other languages count as higher: that costs a look-up.
  */
-export function endsServer(cause: unknown): boolean {
+export function endsSession(cause: unknown): boolean {
   const severity = cause instanceof Error && 'severity' in cause ? cause.severity : undefined
   return typeof severity === 'string' && severity !== 'ERROR'
 }

@@ -245,6 +245,7 @@ describe('disk full', () => {
       else assertUnavailable(answer)
       refused++
     }
+    assert.ok(unanswered.size <= 1, 'requests after it are refused')
     assert.equal((await call(`${api.url}/healthz`)).status, 200)
     rmSync(filler)
     await until('ingest goes on', async () => (await send()).status === 200)

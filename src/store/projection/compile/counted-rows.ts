@@ -140,7 +140,7 @@ export interface CountedSelect {
 export function countedSql(box: CountedBox, select: CountedSelect, params: SqlParams): string {
   const { rows, condition, columns, tail, isShared, timeBasis, buckets } = select
   const asks = (column: string) => mentions(`${columns} ${condition} ${tail}`, column)
-  const { from, key, events, any } = countsOf(box, select)
+  const { from, key, events, any } = columnsOf(box, select)
   const inner = [`${events} AS events`]
   const outer: string[] = ['events']
   const groups: string[] = []
@@ -181,7 +181,7 @@ export function otherServiceSql(
 ): string {
   const { rows, timeBasis } = select
   const isOther = ({ own }: CountsKey) => `${own} = ${OWN_SERVICE_IS_OTHER}`
-  const { from, key } = countsOf(box, select)
+  const { from, key } = columnsOf(box, select)
   const where = [...rows, boxSql(box, timeBasis, key, params), isOther(key)].join(' AND ')
   const ofRows = countsKey(box.unit)
   // Where there are none, as nearly always, the counts say so and no row is read.
@@ -189,7 +189,7 @@ export function otherServiceSql(
     AND (SELECT count() > 0 FROM ${from} WHERE ${where})`
 }
 
-function countsOf(
+function columnsOf(
   { unit }: CountedBox,
   { database, table, isAlone }: Pick<CountedSelect, 'database' | 'table' | 'isAlone'>,
 ): CountsColumns {

@@ -58,23 +58,22 @@ export class CountedTables {
     this.#clickhouse = clickhouse
   }
 
-  /** Those of the streams' own tables, and the shared one (`MIXED_STREAM`). Throws `StoreError`. */
-  async find(streamIds: readonly StreamId[]): Promise<ReadonlySet<StreamId>> {
-    const all = [MIXED_STREAM, ...streamIds]
+  /** Those of the tables, as `tablesOf` names them. Throws `StoreError`. */
+  async find(tables: readonly StreamId[]): Promise<ReadonlySet<StreamId>> {
     const nowMs = performance.now()
-    const old = all.filter((streamId) => (this.#known.get(streamId)?.untilMs ?? 0) < nowMs)
+    const old = tables.filter((streamId) => (this.#known.get(streamId)?.untilMs ?? 0) < nowMs)
     if (old.length > 0) {
       const look = this.#look(old)
       // What was so a minute ago is looked at again, but not waited for.
       if (old.every((streamId) => this.#isCounted(streamId))) look.catch(() => undefined)
       else await look
     }
-    return new Set(all.filter((streamId) => this.#isCounted(streamId)))
+    return new Set(tables.filter((streamId) => this.#isCounted(streamId)))
   }
 
   /** After `isRefused`: the tables count as not counted for a while. */
-  distrust(streamIds: readonly StreamId[]): void {
-    this.#set([MIXED_STREAM, ...streamIds], () => false, COUNTED_MS)
+  distrust(tables: readonly StreamId[]): void {
+    this.#set(tables, () => false, COUNTED_MS)
   }
 
   #isCounted(streamId: StreamId): boolean {

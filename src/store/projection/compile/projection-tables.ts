@@ -30,6 +30,11 @@ export interface PresentTables {
   readonly counted?: ReadonlySet<StreamId>
 }
 
+/** The tables, by their streams: `MIXED_STREAM` for the shared one. */
+export function tablesOf({ own, hasShared }: PresentTables): StreamId[] {
+  return [...own, ...(hasShared ? [MIXED_STREAM] : [])]
+}
+
 interface TableStream {
   readonly streamId: StreamId
   readonly projected?: NodeMarks

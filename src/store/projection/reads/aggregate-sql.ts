@@ -45,8 +45,6 @@ export interface AggregateSql {
   /** The statement over those branches. */
   readonly over: (branches: readonly string[]) => string
   readonly placed: readonly PlacedParts[]
-  /** Where labels and time are all that its columns are about. */
-  readonly counts: Counts | undefined
 }
 
 /** Adds to `params`. */
@@ -58,8 +56,8 @@ export function aggregateSql(
   const parts = new Parts(params, isExact)
   const placed = parts.place(query.aggregates)
   const sql = new Statement(query, params, parts.all, placed)
-  const isGrouped = query.hasOthers ? sql.fields.length > 0 : sql.isSeries
-  const isRanked = isGrouped && query.isUnordered !== true
+  const mayRank = query.hasOthers ? sql.fields.length > 0 : sql.isSeries
+  const isRanked = mayRank && query.isUnordered !== true
   return {
     columns: (branch) => sql.columns(branch),
     tail: (branch) => sql.tail(branch),
@@ -69,7 +67,6 @@ export function aggregateSql(
       return isRanked ? sql.ranked(unionOf(branches)) : sql.plain(unionOf(branches))
     },
     placed,
-    counts: countsOf(query),
   }
 }
 

@@ -5,12 +5,15 @@ import type { Query } from '../../../language/query-tree.ts'
 import { QUERY_DISTINCT_MAX } from '../../../limits.ts'
 import { GROUP_KINDS, type GroupValue } from '../../../model/aggregates.ts'
 import type { SourceStream } from '../../../model/field-catalog.ts'
-import { MIXED_STREAM } from '../../../model/mixed-runs.ts'
 import type { NodeMarks } from '../../../model/segment-place.ts'
 import type { ClickHouse, EngineStats } from '../../clickhouse.ts'
 import { isRefused, OWN_SNAPSHOTS } from '../compile/counted-tables.ts'
-import type { PresentTables, ProjectionTables } from '../compile/projection-tables.ts'
-import { isPastRemoved, unionBranches } from '../compile/row-source.ts'
+import {
+  type PresentTables,
+  type ProjectionTables,
+  tablesOf,
+} from '../compile/projection-tables.ts'
+import { type Counts, isPastRemoved, unionBranches } from '../compile/row-source.ts'
 import { SqlParams } from '../compile/sql-params.ts'
 import {
   isTooManyGroups,
@@ -215,16 +218,14 @@ export class AggregateStore {
     signal: AbortSignal | undefined,
   ): Promise<AggregateResult> {
     return this.#tables.read(task.streams, async (tables) => {
-      if (countsOf(task) === undefined || isCountOfAll(task)) {
-        return this.#ask(task, how, tables, signal)
-      }
-      const streamIds = task.streams.map(({ streamId }) => streamId)
-      const counted = await this.#tables.counted.find(streamIds)
+      const { counts } = countingOf(task, tables)
+      if (counts === undefined) return this.#ask(task, how, tables, signal)
+      const counted = await this.#tables.counted.find(tablesOf(tables))
       try {
         return await this.#ask(task, how, { ...tables, counted }, signal)
       } catch (cause) {
         if (counted.size === 0 || !isRefused(cause)) throw cause
-        this.#tables.counted.distrust(streamIds)
+        this.#tables.counted.distrust(tablesOf(tables))
         return this.#ask(task, how, tables, signal)
       }
     })
@@ -239,13 +240,11 @@ export class AggregateStore {
     const params = new SqlParams()
     const sql = aggregateSql(task, params, isExact)
     const { columns, tail } = sql
-    const isOfAll = isCountOfAll(task)
-    const counts = isOfAll ? undefined : sql.counts
+    const { counts, settings } = countingOf(task, tables)
     const { groups } = task
     const where = groups && { where: choiceSql(task, groups, params) }
     const of = { ...task, columns, tail, ...(counts && { counts }), ...where }
     const branches = unionBranches(of, this.#tables.database, tables, params)
-    const settings = counts !== undefined ? countsSettings(tables) : isOfAll ? '' : NO_PROJECTIONS
     let stats = NOTHING
     const options = {
       ...(signal && { signal }),
@@ -274,6 +273,17 @@ export class AggregateStore {
   }
 }
 
+/** Where events may be counted without reading them, and what the engine is told about that. */
+function countingOf(
+  task: AggregateTask,
+  tables: PresentTables,
+): { readonly counts?: Counts; readonly settings: string } {
+  if (isCountOfAll(task)) return { settings: '' }
+  const counts = countsOf(task)
+  if (counts === undefined) return { settings: NO_PROJECTIONS }
+  return { counts, settings: countsSettings(tables) }
+}
+
 /**
  * Only how many events a range has: the engine counts what is in whole granules by itself, in less
  * time than it plans the two or three SELECTs of counts.
@@ -292,9 +302,9 @@ function isCountOfAll(task: AggregateTask): boolean {
 }
 
 /** Where all counts are read by themselves, the engine need not look for any. */
-function countsSettings({ own, hasShared, counted }: PresentTables): string {
-  const all = [...own, ...(hasShared ? [MIXED_STREAM] : [])]
-  const alone = all.filter((streamId) => counted?.has(streamId))
+function countsSettings(tables: PresentTables): string {
+  const all = tablesOf(tables)
+  const alone = all.filter((table) => tables.counted?.has(table))
   if (alone.length === 0) return ''
   return alone.length === all.length
     ? `${NO_PROJECTIONS}, ${OWN_SNAPSHOTS}`
