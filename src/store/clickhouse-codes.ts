@@ -6,6 +6,7 @@ export const UNKNOWN_SETTING = 115
 export const TOO_MANY_ROWS = 158
 export const TIMEOUT_EXCEEDED = 159
 export const MEMORY_LIMIT_EXCEEDED = 241
+export const THROW_IF = 395
 export const TOO_MANY_ROWS_OR_BYTES = 396
 export const ACCESS_DENIED = 497
 export const NO_SUCH_PROJECTION_IN_TABLE = 582

@@ -9,6 +9,8 @@
  */
 import type { Query } from '../../../language/query-tree.ts'
 import type { Buckets, TimeBasis } from '../../../model/aggregates.ts'
+import { THROW_IF } from '../../clickhouse-codes.ts'
+import { StoreError } from '../../store-error.ts'
 import {
   type CountsColumns,
   type CountsKey,
@@ -55,6 +57,9 @@ export interface CountedParts {
   /** Each remaining row meets exactly one of these conditions; no counted row meets any. */
   readonly rest: readonly string[]
 }
+
+/** What such a failure says in the server's log. */
+const OTHER_SERVICE = 'Counts do not have the services of all events: they are read next'
 
 /** For less than so many units, rows are as quick. */
 const UNITS_MIN = 3
@@ -129,13 +134,16 @@ export interface CountedSelect {
   readonly isShared: boolean
   readonly timeBasis: TimeBasis
   readonly buckets: Buckets | undefined
+  /** Where the event's own service is asked for, rows with another one are left out. */
+  readonly leavesOtherServices: boolean
 }
 
 /**
  * A SELECT over the rows of a box, each of which stands for `events` events: with `level`,
  * `service`, the bucket `b`, in the shared table `stream_id`, and `context` as far as it says the
- * service of the event's own fields. Rows with another service there are left out where the
- * statement asks for it.
+ * service of the event's own fields. Where rows with another service there are not left out, and
+ * the statement asks for it, it fails for any such row (`isOtherService`): nearly no table has one,
+ * and a SELECT more for them would take as long as the counts.
  */
 export function countedSql(box: CountedBox, select: CountedSelect, params: SqlParams): string {
   const { rows, condition, columns, tail, isShared, timeBasis, buckets } = select
@@ -144,6 +152,7 @@ export function countedSql(box: CountedBox, select: CountedSelect, params: SqlPa
   const inner = [`${events} AS events`]
   const outer: string[] = ['events']
   const groups: string[] = []
+  let none = ''
   const where = [...rows, boxSql(box, timeBasis, key, params)]
   if (buckets !== undefined) {
     inner.push(`${bucketIndexSql(clockOf(key, timeBasis), buckets, box.unit.ms, params)} AS b`)
@@ -165,28 +174,25 @@ export function countedSql(box: CountedBox, select: CountedSelect, params: SqlPa
     inner.push(`${key.own} AS own`)
     outer.push(`if(own = ${OWN_SERVICE_IS_LABEL}, '', ' ') AS context`)
     groups.push('own')
-    where.push(`${key.own} != ${OWN_SERVICE_IS_OTHER}`)
+    if (select.leavesOtherServices) where.push(`${key.own} != ${OWN_SERVICE_IS_OTHER}`)
+    else none = ` WHERE throwIf(own = ${OWN_SERVICE_IS_OTHER}, '${OTHER_SERVICE}') = 0`
   }
   const group = groups.length === 0 ? '' : ` GROUP BY ${groups.join(', ')}`
   const counted = `SELECT ${inner.join(', ')} FROM ${from} WHERE ${where.join(' AND ')}${group}`
+  const labels = `SELECT ${outer.join(', ')} FROM (${counted})${none}`
   const isTrue = condition === 'true' ? '' : ` WHERE ${condition}`
-  return `SELECT ${columns} FROM (SELECT ${outer.join(', ')} FROM (${counted}))${isTrue} ${tail}`
+  return `SELECT ${columns} FROM (${labels})${isTrue} ${tail}`
 }
 
-/** The rows that `countedSql` leaves out where it asks for the event's own service. */
-export function otherServiceSql(
-  box: CountedBox,
-  select: Omit<CountedSelect, 'condition' | 'columns' | 'tail'>,
-  params: SqlParams,
-): string {
-  const { rows, timeBasis } = select
-  const isOther = ({ own }: CountsKey) => `${own} = ${OWN_SERVICE_IS_OTHER}`
-  const { from, key } = columnsOf(box, select)
-  const where = [...rows, boxSql(box, timeBasis, key, params), isOther(key)].join(' AND ')
-  const ofRows = countsKey(box.unit)
-  // Where there are none, as nearly always, the counts say so and no row is read.
-  return `${boxSql(box, timeBasis, ofRows, params)} AND ${isOther(ofRows)}
-    AND (SELECT count() > 0 FROM ${from} WHERE ${where})`
+/** The rows that `countedSql` leaves out. */
+export function otherServiceSql(box: CountedBox, basis: TimeBasis, params: SqlParams): string {
+  const key = countsKey(box.unit)
+  return `${boxSql(box, basis, key, params)} AND ${key.own} = ${OWN_SERVICE_IS_OTHER}`
+}
+
+/** Whether a statement failed because it met rows of another service of their own. */
+export function isOtherService(cause: unknown): boolean {
+  return cause instanceof StoreError && cause.clickHouseCode === THROW_IF
 }
 
 function columnsOf(

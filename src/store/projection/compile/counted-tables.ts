@@ -21,6 +21,8 @@ const COUNTED_MS = 60_000
 const UNCOUNTED_MS = 5_000
 /** How long a look may take. */
 const LOOK_MS_MAX = 5_000
+/** For how long it counts that events may have other services than their labels. */
+const OTHER_SERVICES_MS = 600_000
 /** Tables that are remembered; past that all are forgotten, which costs one look. */
 const KNOWN_MAX = 10_000
 
@@ -53,6 +55,8 @@ export const OWN_SNAPSHOTS = 'enable_shared_storage_snapshot_in_query = 0'
 export class CountedTables {
   readonly #clickhouse: ClickHouse
   readonly #known = new Map<StreamId, { readonly isCounted: boolean; readonly untilMs: number }>()
+  /** Until when it counts that they have such events. */
+  readonly #otherServices = new Map<StreamId, number>()
 
   constructor(clickhouse: ClickHouse) {
     this.#clickhouse = clickhouse
@@ -74,6 +78,18 @@ export class CountedTables {
   /** After `isRefused`: the tables count as not counted for a while. */
   distrust(tables: readonly StreamId[]): void {
     this.#set(tables, () => false, COUNTED_MS)
+  }
+
+  /** After `isOtherService`: which of them it was is not known. */
+  rememberOtherServices(tables: readonly StreamId[]): void {
+    if (this.#otherServices.size > KNOWN_MAX) this.#otherServices.clear()
+    const untilMs = performance.now() + OTHER_SERVICES_MS
+    for (const streamId of tables) this.#otherServices.set(streamId, untilMs)
+  }
+
+  otherServicesIn(tables: readonly StreamId[]): ReadonlySet<StreamId> {
+    const nowMs = performance.now()
+    return new Set(tables.filter((streamId) => (this.#otherServices.get(streamId) ?? 0) > nowMs))
   }
 
   #isCounted(streamId: StreamId): boolean {

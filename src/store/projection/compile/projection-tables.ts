@@ -28,6 +28,8 @@ export interface PresentTables {
   readonly hasShared: boolean
   /** Those, and the shared one, of which each part has its counts; undefined where unknown. */
   readonly counted?: ReadonlySet<StreamId>
+  /** Those that have events whose own fields say another service than their label. */
+  readonly otherServices?: ReadonlySet<StreamId>
 }
 
 /** The tables, by their streams: `MIXED_STREAM` for the shared one. */

@@ -223,14 +223,16 @@ class RowSource {
       const { condition, branch } = part
       const { columns, tail } = this.#part({ ...branch, isCounted: true })
       const isAlone = this.#tables.counted?.has(from.table) === true
-      const place = { database: this.#database, table, isAlone, isShared }
+      const leavesOtherServices = this.#tables.otherServices?.has(from.table) === true
+      const place = { database: this.#database, table, isAlone, isShared, leavesOtherServices }
       const source = { ...place, rows: from.rows, ...range }
       const sqls = counted.boxes.map((box) => {
         return countedSql(box, { ...source, condition, columns, tail }, this.#params)
       })
-      const others = mentionsContext(part)
-        ? counted.boxes.map((box) => otherServiceSql(box, source, this.#params))
-        : []
+      const others =
+        leavesOtherServices && mentionsContext(part)
+          ? counted.boxes.map((box) => otherServiceSql(box, range.timeBasis, this.#params))
+          : []
       const rest = [...counted.rest, ...others].map((more) =>
         selectRows(part, `${more} AND ${era}`),
       )

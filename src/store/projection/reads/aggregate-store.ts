@@ -7,6 +7,7 @@ import { GROUP_KINDS, type GroupValue } from '../../../model/aggregates.ts'
 import type { SourceStream } from '../../../model/field-catalog.ts'
 import type { NodeMarks } from '../../../model/segment-place.ts'
 import type { ClickHouse, EngineStats } from '../../clickhouse.ts'
+import { isOtherService } from '../compile/counted-rows.ts'
 import { isRefused, OWN_SNAPSHOTS } from '../compile/counted-tables.ts'
 import {
   type PresentTables,
@@ -91,6 +92,9 @@ interface Manner {
 }
 
 type ResultRow = Readonly<Record<string, PartValue | number>>
+
+/** Counts that cannot be read by themselves, then other services among them: see `#run`. */
+const COUNTS_TRIES_MAX = 3
 
 const NOTHING: EngineStats = { rowsRead: 0, engineMs: 0 }
 
@@ -220,13 +224,19 @@ export class AggregateStore {
     return this.#tables.read(task.streams, async (tables) => {
       const { counts } = countingOf(task, tables)
       if (counts === undefined) return this.#ask(task, how, tables, signal)
-      const counted = await this.#tables.counted.find(tablesOf(tables))
-      try {
-        return await this.#ask(task, how, { ...tables, counted }, signal)
-      } catch (cause) {
-        if (counted.size === 0 || !isRefused(cause)) throw cause
-        this.#tables.counted.distrust(tablesOf(tables))
-        return this.#ask(task, how, tables, signal)
+      const all = tablesOf(tables)
+      const known = this.#tables.counted
+      for (let tries = 1; ; tries++) {
+        const counted = await known.find(all)
+        const otherServices = known.otherServicesIn(all)
+        try {
+          return await this.#ask(task, how, { ...tables, counted, otherServices }, signal)
+        } catch (cause) {
+          if (tries === COUNTS_TRIES_MAX) throw cause
+          if (counted.size > 0 && isRefused(cause)) known.distrust(all)
+          else if (isOtherService(cause)) known.rememberOtherServices(all)
+          else throw cause
+        }
       }
     })
   }

@@ -8,11 +8,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parse } from '../../../../src/language/parse.ts'
-import type { Buckets, GroupKey, TimeBasis } from '../../../../src/model/aggregates.ts'
+import type { GroupKey } from '../../../../src/model/aggregates.ts'
 import type { FieldCatalog } from '../../../../src/model/field-catalog.ts'
 import { MIXED_STREAM } from '../../../../src/model/mixed-runs.ts'
 import { CONTEXT_SERVICE_AT } from '../../../../src/model/projection.ts'
-import { makeSegmentId, type SegmentId, segmentIdAt } from '../../../../src/model/segment-id.ts'
+import { type SegmentId, segmentIdAt } from '../../../../src/model/segment-id.ts'
 import type { StreamId } from '../../../../src/model/stream.ts'
 import { NO_NEEDS } from '../../../../src/model/table-needs.ts'
 import { ProjectionTables } from '../../../../src/store/projection/compile/projection-tables.ts'
@@ -31,40 +31,34 @@ import { tableName } from '../../../../src/store/projection/table-names.ts'
 import { ProjectionHarness } from '../../../block/projection-harness.ts'
 import { fuzzMs } from '../../../support/fuzzing.ts'
 import { createRandom } from '../../../support/random.ts'
+import {
+  type Asked,
+  assertSame,
+  bucketsFrom,
+  everything,
+  HOUR_MS,
+  LEVELS,
+  NS_PER_MS,
+  OLD,
+  OTHER,
+  OWN,
+  type Random,
+  type Row,
+  randomAsked,
+  SERVICES,
+  SHARED,
+  SPAN_MS,
+  START_MS,
+  segmentIdOf,
+} from './counted-asks.ts'
 import { learnedCatalog } from './test-catalog.ts'
-
-interface Row {
-  readonly stream: StreamId
-  readonly ms: number
-  readonly counter: number
-  readonly eventNs: bigint
-  readonly level: string
-  /** The column. */
-  readonly service: string
-  /** The event's own field; the same unless a record said another one. */
-  readonly own: string | undefined
-}
-
-const HOUR_MS = 3_600_000
-const START_MS = Date.parse('2026-03-01T22:30:00Z')
-const SPAN_MS = 3 * HOUR_MS
-const NS_PER_MS = 1_000_000n
-const LEVELS = ['', 'debug', 'info', 'warn', 'error']
-const SERVICES = ['cart', 'checkout', 'mail', '']
-const [OWN, OLD, SHARED, OTHER] = [1, 2, 3, 4] as StreamId[] as [
-  StreamId,
-  StreamId,
-  StreamId,
-  StreamId,
-]
-const STREAMS = [OWN, OLD, SHARED, OTHER]
 
 const harness = new ProjectionHarness()
 const { next, seed } = createRandom()
 console.log(`TEST_SEED=${seed}`)
-const random = {
-  below: (end: number) => Math.floor(next() * end),
-  pick: <T>(values: readonly T[]): T => values[Math.floor(next() * values.length)]!,
+const random: Random = {
+  below: (end) => Math.floor(next() * end),
+  pick: (values) => values[Math.floor(next() * values.length)]!,
 }
 let counter = 0
 
@@ -149,120 +143,11 @@ async function addCounts(): Promise<void> {
   assert.deepEqual(altered?.counts.toSorted(), OWN_COUNTS.map(({ name }) => name).toSorted())
 }
 
-const QUERIES: readonly (readonly [text: string, matches: (row: Row) => boolean])[] = [
-  ['', () => true],
-  ['_level:error', ({ level }) => level === 'error'],
-  ['_level:>=warn', ({ level }) => level === 'warn' || level === 'error'],
-  ['_service:cart', ({ service }) => service === 'cart'],
-  ['-_service:*', ({ service }) => service === ''],
-  ['_service:c* -_level:info', (row) => row.service.startsWith('c') && row.level !== 'info'],
-  ['service:cart', ({ own }) => own === 'cart'],
-  ['-service:mail', ({ own }) => own !== 'mail'],
-  ['service:cart OR _level:error', (row) => row.own === 'cart' || row.level === 'error'],
-  ['service:c*', ({ own = '' }) => own.startsWith('c')],
-]
-
-interface Asked {
-  readonly text: string
-  readonly matches: (row: Row) => boolean
-  readonly streams: readonly StreamId[]
-  readonly timeBasis: TimeBasis
-  readonly fromNs: bigint
-  readonly toNs: bigint
-  readonly buckets: Buckets | undefined
-  readonly labels: readonly ('_stream' | '_level' | '_service')[]
-  readonly removedBefore: ReadonlyMap<StreamId, SegmentId>
-  readonly learnedMs: number
-}
-
-function randomAsked(): Asked {
-  const [text, matches] = random.pick(QUERIES)
-  const unit = random.pick([1, 1_000, 60_000, HOUR_MS])
-  const moment = () => {
-    const ms = START_MS - HOUR_MS / 2 + random.below(SPAN_MS + HOUR_MS)
-    return BigInt(ms - (ms % unit)) * NS_PER_MS + (unit === 1 ? BigInt(random.below(2)) : 0n)
-  }
-  const [a, b] = [moment(), moment()]
-  const stepMs = random.pick([1_000, 7_000, 60_000, 300_000, HOUR_MS])
-  const [least, toNs] = a < b ? [a, b] : [b, a]
-  const fromNs = random.below(10) === 0 ? -(10n ** 15n) : least
-  const startMs = Math.floor(Number(fromNs / NS_PER_MS) / stepMs) * stepMs
-  const some = STREAMS.filter(() => random.below(2) === 0)
-  const mark = () => segmentIdAt(START_MS + random.below(SPAN_MS))
-  return {
-    text,
-    matches,
-    streams: some.length === 0 ? [random.pick(STREAMS)] : some,
-    timeBasis: random.pick(['ingested_at', 'event_time'] as const),
-    fromNs,
-    toNs,
-    buckets:
-      random.below(2) === 0
-        ? undefined
-        : bucketsFrom(startMs, stepMs, random.below(2) === 0 && stepMs >= 60_000),
-    labels: (['_stream', '_level', '_service'] as const).filter(() => random.below(3) === 0),
-    removedBefore: new Map(
-      STREAMS.map((stream) => [stream, random.below(2) ? 0n : mark()] as const),
-    ) as ReadonlyMap<StreamId, SegmentId>,
-    learnedMs: random.pick([2 ** 42, START_MS + random.below(SPAN_MS), 0]),
-  }
-}
-
-/** Of two hours, by level. */
-function everything(streams: readonly StreamId[]): Asked {
-  return {
-    text: '',
-    matches: () => true,
-    streams,
-    timeBasis: 'ingested_at',
-    fromNs: BigInt(START_MS - HOUR_MS) * NS_PER_MS,
-    toNs: BigInt(START_MS + HOUR_MS) * NS_PER_MS,
-    buckets: undefined,
-    labels: ['_level'],
-    removedBefore: new Map(),
-    learnedMs: 2 ** 42,
-  }
-}
-
-/** `isUneven`: as days and months are. */
-function bucketsFrom(startMs: number, stepMs: number, isUneven = false): Buckets {
-  const buckets = { startMs, stepMs, count: 1, step: '', timeZone: 'UTC' }
-  if (!isUneven) return buckets
-  const starts = [startMs]
-  const endMs = START_MS + SPAN_MS + HOUR_MS
-  while (starts.at(-1)! < endMs && starts.length < 500) {
-    starts.push(starts.at(-1)! + stepMs * (1 + random.below(3)))
-  }
-  return { ...buckets, count: starts.length - 1, starts }
-}
-
 function catalogOf(stream: StreamId, untilMs: number): FieldCatalog {
   const types = { service: { scalars: ['String'] }, a: { scalars: ['Int64'] } } as const
   const catalog = learnedCatalog(stream, [], types)
   return { ...catalog, learned: { ...catalog.learned, untilMs } }
 }
-
-function plain(rows: readonly Row[], asked: Asked): Map<string, number> {
-  const counts = new Map<string, number>()
-  for (const row of rows) {
-    const ns = asked.timeBasis === 'event_time' ? row.eventNs : BigInt(row.ms) * NS_PER_MS
-    const isRemoved = segmentIdOf(row) < (asked.removedBefore.get(row.stream) ?? 0n)
-    if (!asked.streams.includes(row.stream) || isRemoved || !asked.matches(row)) continue
-    if (ns < asked.fromNs || ns >= asked.toNs) continue
-    const { buckets } = asked
-    const ms = Number(ns / NS_PER_MS) - (ns < 0n && ns % NS_PER_MS !== 0n ? 1 : 0)
-    const bucket =
-      buckets?.starts === undefined
-        ? buckets && Math.floor((ms - buckets.startMs) / buckets.stepMs)
-        : buckets.starts.findLastIndex((start) => start <= ms)
-    const values = { _stream: String(row.stream), _level: row.level, _service: row.service }
-    const key = JSON.stringify([bucket, ...asked.labels.map((label) => values[label])])
-    counts.set(key, (counts.get(key) ?? 0) + 1)
-  }
-  return counts
-}
-
-const segmentIdOf = ({ ms, counter }: Row) => makeSegmentId({ ms, node: 1, counter })
 
 async function counted(store: AggregateStore, asked: Asked) {
   const { buckets, labels } = asked
@@ -291,13 +176,6 @@ async function counted(store: AggregateStore, asked: Asked) {
   return { counts: new Map(found), stats: result.stats }
 }
 
-function assertSame(found: ReadonlyMap<string, number>, rows: readonly Row[], asked: Asked): void {
-  const sorted = (counts: ReadonlyMap<string, number>) => [...counts].sort()
-  const { matches: _, removedBefore, ...shown } = asked
-  const text = [...Object.values(shown), [...removedBefore]].map(String).join(' | ')
-  assert.deepEqual(sorted(found), sorted(plain(rows, asked)), text)
-}
-
 test('counts of whole units are those of the rows, in any state of the parts', async () => {
   const { clickhouse } = harness
   const { database } = clickhouse
@@ -311,8 +189,11 @@ test('counts of whole units are those of the rows, in any state of the parts', a
     const endMs = performance.now() + fuzzMs(ms)
     let tries = 0
     do {
-      const asked = randomAsked()
-      const { counts } = await counted(store, asked)
+      const asked = randomAsked(random)
+      // Another one knows nothing yet of the tables, such as whether services differ from labels.
+      const isOther = random.below(4) === 0
+      const other = () => new AggregateStore(clickhouse, new ProjectionTables(clickhouse))
+      const { counts } = await counted(isOther ? other() : store, asked)
       assertSame(counts, rows, asked)
     } while (performance.now() < endMs || ++tries < 5)
   }
@@ -371,6 +252,33 @@ test('where counts cannot be read by themselves, the engine looks for them', asy
   await clickhouse.command(`ALTER TABLE ${name} DROP PROJECTION ${COUNTS_BY_MINUTE.name}`)
   assertSame((await counted(store, asked)).counts, rows, asked)
   assert.deepEqual([...(await tables.counted.find([stream]))], [])
+})
+
+test('events with another service than their label are found when they come', async () => {
+  const { clickhouse } = harness
+  const stream = 6 as StreamId
+  await clickhouse.command(createTableSql(clickhouse.database, stream))
+  const rowAt = (ms: number, own: string): Row => {
+    const labels = { level: 'info', service: 'cart', own }
+    return { stream, ms, counter: 0, eventNs: BigInt(ms) * NS_PER_MS, ...labels }
+  }
+  const rows = [rowAt(START_MS + 60_000, 'cart')]
+  await insert(stream, rows)
+  const tables = new ProjectionTables(clickhouse)
+  const store = new AggregateStore(clickhouse, tables)
+  const asked = { ...everything([stream]), text: 'service:mail OR service:cart' }
+  const others = () => [...tables.counted.otherServicesIn([stream])]
+  assertSame((await counted(store, asked)).counts, rows, asked)
+  assert.deepEqual(others(), [])
+  rows.push(rowAt(START_MS + 61_000, 'mail'))
+  await insert(stream, rows.slice(1))
+  const label = { ...asked, text: '_service:cart' }
+  assertSame((await counted(store, label)).counts, rows, label)
+  assert.deepEqual(others(), [], 'labels alone do not ask for it')
+  for (let times = 1; times <= 2; times++) {
+    assertSame((await counted(store, asked)).counts, rows, asked)
+    assert.deepEqual(others(), [stream])
+  }
 })
 
 test('a count of whole units reads no rows', async () => {
