@@ -5,7 +5,6 @@
  * does not look at its own clock.
  */
 import { Readable } from 'node:stream'
-import { setImmediate as immediate } from 'node:timers/promises'
 import {
   type ClickHouseClient,
   ClickHouseError,
@@ -15,11 +14,14 @@ import {
 } from '@clickhouse/client'
 import { parseClickHouseUrl } from './clickhouse-address.ts'
 import { BAD_DATA_CODES, DISK_FULL_CODES, UNAVAILABLE_CODES } from './clickhouse-codes.ts'
+import { type ClickHouseHost, ClickHouseHosts } from './clickhouse-hosts.ts'
+import type { ClickHousePlace } from './clickhouse-place.ts'
 import { EmbeddedQueries } from './embedded-query.ts'
-import { DATA_FILE_HEADER, type MemoryFile, type MemoryFiles } from './memory-files.ts'
+import { bufferViews, InsertSpool, joinSmall, tryFillSpool } from './insert-spool.ts'
+import { DATA_FILE_HEADER, type MemoryFiles } from './memory-files.ts'
 import { parseAnswer, type QueryAnswer } from './query-answer.ts'
 import { QueryDeadline } from './query-deadline.ts'
-import { SERVER_SETTINGS } from './server-settings.ts'
+import { CLUSTER_SETTINGS, SERVER_SETTINGS } from './server-settings.ts'
 import { errorFields, StoreError, UNREACHABLE_CODES } from './store-error.ts'
 import { LANE_HEADER, type StoreLane } from './store-lane.ts'
 
@@ -29,6 +31,12 @@ export type QuerySettings = ClickHouseSettings
 export interface ClickHouseOptions {
   /** See `clickhouse-address.ts`; never shown in a message. */
   readonly url: string
+  /** Where there are several servers: any of them is asked. Else the URL's own one. */
+  readonly hosts?: ClickHouseHosts | undefined
+  /** The projection is on the shards of this cluster. */
+  readonly cluster?: string | undefined
+  /** All hosts are replicas of one shard, which alone is meant. */
+  readonly isOneShard?: boolean
   readonly requestMsMax?: number
   readonly connectionsMax?: number
   /** The lane of its requests; without one, each request's statement decides. */
@@ -70,9 +78,10 @@ const CONNECTIONS_MAX_DEFAULT = 8
 const FORM_STATEMENT_BYTES_MAX = 127 * 1024
 
 export class ClickHouse {
-  /** Where the projection's tables are; a name that needs no quotes. */
-  readonly database: string
-  readonly #client: ClickHouseClient
+  readonly place: ClickHousePlace
+  readonly #hosts: ClickHouseHosts
+  readonly #clients = new Map<ClickHouseHost, ClickHouseClient>()
+  readonly #makeClient: (url: string) => ClickHouseClient
   /** Of the embedded engine. */
   readonly #embedded: EmbeddedQueries | undefined
   readonly #dataFiles: MemoryFiles | undefined
@@ -82,23 +91,33 @@ export class ClickHouse {
   constructor(options: ClickHouseOptions) {
     const connectionsMax = options.connectionsMax ?? CONNECTIONS_MAX_DEFAULT
     const { url, agent, database, socket } = parseClickHouseUrl(options.url, connectionsMax)
-    const { lane } = options
-    this.database = database
+    const { lane, cluster, isOneShard = false } = options
+    this.place = { database, cluster, isOneShard }
+    this.#hosts = options.hosts ?? new ClickHouseHosts([url])
     this.#embedded = socket && new EmbeddedQueries(socket, { connectionsMax, lane })
     this.#dataFiles = options.dataFiles
     this.#requestMsMax = options.requestMsMax ?? REQUEST_MS_MAX_DEFAULT
-    this.#client = createClient({
-      url,
-      ...(agent && { http_agent: agent }),
-      request_timeout: this.#requestMsMax,
-      max_open_connections: connectionsMax,
-      application: 'sluice',
-      ...(socket === undefined && { clickhouse_settings: SERVER_SETTINGS }),
-      // Parameters go into the URL when they are short, else into the body: URLs have a bound.
-      use_multipart_params_auto: true,
-      ...(lane && { http_headers: { [LANE_HEADER]: lane } }),
-      log: { level: ClickHouseLogLevel.OFF },
-    })
+    const clusterSettings = cluster === undefined ? {} : CLUSTER_SETTINGS
+    const settings = socket === undefined ? { ...SERVER_SETTINGS, ...clusterSettings } : undefined
+    this.#makeClient = (hostUrl) => {
+      return createClient({
+        url: hostUrl,
+        ...(agent && { http_agent: agent }),
+        request_timeout: this.#requestMsMax,
+        max_open_connections: connectionsMax,
+        application: 'sluice',
+        ...(settings && { clickhouse_settings: settings }),
+        // Parameters go into the URL when they are short, else into the body: URLs have a bound.
+        use_multipart_params_auto: true,
+        ...(lane && { http_headers: { [LANE_HEADER]: lane } }),
+        log: { level: ClickHouseLogLevel.OFF },
+      })
+    }
+  }
+
+  /** Where the projection's tables are; a name that needs no quotes. */
+  get database(): string {
+    return this.place.database
   }
 
   /** What queries from now on begin with, asked for each; their own settings replace it. */
@@ -127,11 +146,9 @@ export class ClickHouse {
     }
     const deadline = new QueryDeadline(all, options?.signal)
     try {
-      const { data, statistics } = await this.#ask<Row>(sql, params ?? {}, {
-        settings: all,
-        queryId: options?.queryId,
-        deadline,
-      })
+      const call = { settings: all, queryId: options?.queryId, deadline }
+      const ask = (host: ClickHouseHost) => this.#ask<Row>(host, sql, params ?? {}, call)
+      const { data, statistics } = await this.#onAnyHost(ask, deadline.signal)
       options?.onStats?.(toStats(statistics))
       return data
     } catch (cause) {
@@ -141,15 +158,59 @@ export class ClickHouse {
     }
   }
 
-  async #ask<Row>(sql: string, params: QueryParams, call: QueryCall): Promise<QueryAnswer<Row>> {
+  /** Asks the next host where one is away: for what may be asked twice. */
+  async #onAnyHost<T>(
+    ask: (host: ClickHouseHost) => Promise<T>,
+    signal: AbortSignal | undefined,
+  ): Promise<T> {
+    const { hosts } = this.#hosts
+    for (let tries = 1; ; tries++) {
+      const host = this.#hosts.first
+      try {
+        return await ask(host)
+      } catch (cause) {
+        this.#judge(host, cause)
+        const mayTry = host.isAway && tries < hosts.length && !this.#hosts.first.isAway
+        if (!mayTry || signal?.aborted === true) throw cause
+      }
+    }
+  }
+
+  /** Of several hosts, one that refuses connections is left alone until it answers pings. */
+  #judge(host: ClickHouseHost, cause: unknown): void {
+    if (this.#hosts.hosts.length === 1) return
+    const { code } = errorFields(cause)
+    if (code !== undefined && UNREACHABLE_CODES.has(code)) host.report(true)
+  }
+
+  #client(host: ClickHouseHost): ClickHouseClient {
+    const known = this.#clients.get(host)
+    if (known !== undefined) return known
+    const client = this.#makeClient(host.url)
+    this.#clients.set(host, client)
+    return client
+  }
+
+  /** Ends with the given one, and where there are several hosts, when this one is found away. */
+  #signal(host: ClickHouseHost, given?: AbortSignal): AbortSignal | undefined {
+    if (this.#hosts.hosts.length === 1 || host.isAway) return given
+    return given === undefined ? host.signal : AbortSignal.any([host.signal, given])
+  }
+
+  async #ask<Row>(
+    host: ClickHouseHost,
+    sql: string,
+    params: QueryParams,
+    call: QueryCall,
+  ): Promise<QueryAnswer<Row>> {
     const { settings, queryId, deadline } = call
-    const { signal } = deadline
     if (this.#embedded !== undefined) {
-      const requestMsMax = this.#requestMsMax
+      const [requestMsMax, { signal }] = [this.#requestMsMax, deadline]
       return this.#embedded.run({ sql, params, settings, queryId, signal, requestMsMax })
     }
+    const signal = this.#signal(host, deadline.signal)
     const isLong = Buffer.byteLength(sql) > FORM_STATEMENT_BYTES_MAX
-    const result = await this.#client.query({
+    const result = await this.#client(host).query({
       query: sql,
       ...(isLong && { use_multipart_params_auto: false }),
       format: 'JSON',
@@ -163,13 +224,17 @@ export class ClickHouse {
 
   /** Runs a statement that returns no rows; resolves when it has taken effect. */
   async command(sql: string, params?: QueryParams, options?: RequestOptions): Promise<void> {
-    try {
-      await this.#client.command({
+    const run = async (host: ClickHouseHost) => {
+      const signal = this.#signal(host, options?.signal)
+      await this.#client(host).command({
         query: sql,
         ...(params && { query_params: params }),
         clickhouse_settings: { wait_end_of_query: 1, ...options?.settings },
-        ...requestFields(options),
+        ...requestFields({ ...options, ...(signal && { signal }) }),
       })
+    }
+    try {
+      await this.#onAnyHost(run, options?.signal)
     } catch (cause) {
       throw toStoreError(cause)
     }
@@ -193,22 +258,25 @@ export class ClickHouse {
     options?: RequestOptions,
   ): Promise<void> {
     const isSpooled = chunks instanceof InsertSpool
-    const spool = isSpooled ? chunks : await tryFill(this.tryOpenSpool(), chunks)
+    const spool = isSpooled ? chunks : await tryFillSpool(this.tryOpenSpool(), chunks)
     const file = spool?.finish()
+    const host = this.#hosts.first
+    const signal = this.#signal(host, options?.signal)
     try {
       const values = isSpooled || spool !== undefined ? [] : bufferViews(joinSmall(chunks))
-      const { stream } = await this.#client.exec({
+      const { stream } = await this.#client(host).exec({
         query: sql,
         values: Readable.from(values, { objectMode: false }),
         // Servers' defaults for this differ: we want one part, stored before the answer comes.
         clickhouse_settings: { async_insert: 0, ...options?.settings },
         ...(file && { http_headers: { [DATA_FILE_HEADER]: file.sharedPath } }),
-        ...requestFields(options),
+        ...requestFields({ ...options, ...(signal && { signal }) }),
       })
       // The connection is returned only when the answer (it is empty) was read to its end.
       for await (const _chunk of stream);
     } catch (cause) {
       spool?.abandon()
+      this.#judge(host, cause)
       throw toStoreError(cause, true)
     }
     spool?.release()
@@ -221,135 +289,9 @@ export class ClickHouse {
 
   async close(): Promise<void> {
     this.#embedded?.close()
-    await this.#client.close()
+    for (const client of this.#clients.values()) await client.close()
     this.#dataFiles?.close()
   }
-}
-
-/** The data of one INSERT, in a file that the embedded engine reads. */
-export class InsertSpool {
-  readonly #files: MemoryFiles
-  readonly #file: MemoryFile
-  #isBroken = false
-  #isOver = false
-
-  constructor(files: MemoryFiles, file: MemoryFile) {
-    this.#files = files
-    this.#file = file
-  }
-
-  get bytes(): number {
-    return this.#file.bytes
-  }
-
-  /**
-   * Returns where the first piece begins. Throws the system's error when there is no space; the
-   * spool is then unusable.
-   */
-  append(pieces: readonly Uint8Array[]): number {
-    const start = this.#file.bytes
-    try {
-      this.#file.appendAll(pieces)
-      return start
-    } catch (cause) {
-      this.#isBroken = true
-      throw cause
-    }
-  }
-
-  /** Fills `into` with what was appended, from `start` on; false when the spool has ended. */
-  tryRead(start: number, into: Uint8Array): boolean {
-    if (this.#isOver) return false
-    this.#file.read(start, into)
-    return true
-  }
-
-  finish(): MemoryFile {
-    this.#file.finish()
-    return this.#file
-  }
-
-  /** Precondition: nobody reads it any more. */
-  release(): void {
-    if (this.#isBroken) return this.abandon()
-    this.#isOver = true
-    this.#files.give(this.#file)
-  }
-
-  /** Ends it where the engine may still be reading the file, which must not be used again. */
-  abandon(): void {
-    this.#isOver = true
-    this.#file.close()
-  }
-}
-
-/** Bytes that are copied before other work gets a turn. */
-const FILL_BYTES = 2 * 1024 * 1024
-
-/** The spool with the chunks in it; undefined when there is no space, so they must be sent. */
-async function tryFill(
-  spool: InsertSpool | undefined,
-  chunks: readonly Uint8Array[],
-): Promise<InsertSpool | undefined> {
-  if (spool === undefined) return undefined
-  try {
-    let first = 0
-    let unseen = 0
-    for (const [i, chunk] of chunks.entries()) {
-      unseen += chunk.length
-      if (unseen < FILL_BYTES) continue
-      spool.append(chunks.slice(first, i + 1))
-      first = i + 1
-      unseen = 0
-      await immediate()
-    }
-    spool.append(chunks.slice(first))
-    return spool
-  } catch {
-    spool.release()
-    return undefined
-  }
-}
-
-/** Pieces of an insert up to SMALL are joined before they are sent, up to JOINED at a time. */
-const SMALL_BYTES_MAX = 64 * 1024
-const JOINED_BYTES_MAX = 1024 * 1024
-
-/** Small pieces together: each chunk would be a write to the socket. Large ones are not copied. */
-function* joinSmall(pieces: readonly Uint8Array[]): Generator<Uint8Array> {
-  let small: Uint8Array[] = []
-  let bytes = 0
-  for (const piece of pieces) {
-    const isSmall = piece.length <= SMALL_BYTES_MAX
-    if (!isSmall || bytes + piece.length > JOINED_BYTES_MAX) {
-      if (bytes > 0) yield copied(small, bytes)
-      small = []
-      bytes = 0
-    }
-    if (isSmall) {
-      small.push(piece)
-      bytes += piece.length
-    } else {
-      yield piece
-    }
-  }
-  if (bytes > 0) yield copied(small, bytes)
-}
-
-/** Not `Buffer.concat`, which copies shared memory byte by byte. */
-function copied(pieces: readonly Uint8Array[], bytes: number): Uint8Array {
-  if (pieces.length === 1) return pieces[0]!
-  const copy = Buffer.allocUnsafe(bytes)
-  let at = 0
-  for (const piece of pieces) {
-    if (piece.length > 0) copy.fill(piece, at, at + piece.length)
-    at += piece.length
-  }
-  return copy
-}
-
-function* bufferViews(chunks: Iterable<Uint8Array>): Generator<Buffer> {
-  for (const chunk of chunks) yield Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)
 }
 
 function toStats({

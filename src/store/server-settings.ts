@@ -18,3 +18,18 @@ export const SERVER_SETTINGS: ClickHouseSettings = {
   timeout_overflow_mode: 'throw',
   transform_null_in: 0,
 }
+
+/**
+ * Of every statement to a cluster. A shard that is away is an error, never fewer rows; so is one of
+ * which no replica has what was inserted some seconds ago, which by default would answer without
+ * it. A statement that changes tables does not wait for servers that are away.
+ */
+export const CLUSTER_SETTINGS: ClickHouseSettings = {
+  skip_unavailable_shards: 0,
+  max_replica_delay_for_distributed_queries: '2',
+  fallback_to_stale_replicas_for_distributed_queries: 0,
+  load_balancing: 'in_order',
+  // The client's types know fewer values of it.
+  ...({ distributed_ddl_output_mode: 'none_only_active' } as object),
+  distributed_ddl_task_timeout: '20',
+}

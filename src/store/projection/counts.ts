@@ -8,6 +8,7 @@
  * which differs for all that there are, services by a hash of 128 bits.
  */
 import { CONTEXT_SERVICE_AT } from '../../model/projection.ts'
+import { type ClickHousePlace, onShards } from '../clickhouse-place.ts'
 
 /** One of the projections: the size of its units of time. */
 export interface CountsUnit {
@@ -86,10 +87,14 @@ export function countsOfRows(table: string, unit: CountsUnit): CountsColumns {
  * The counts by themselves, in 1.5 ms: only where each part has them. Columns are called by their
  * expressions, as the engine writes them.
  */
-export function countsAlone(database: string, table: string, unit: CountsUnit): CountsColumns {
+export function countsAlone(
+  place: ClickHousePlace,
+  table: string,
+  unit: CountsUnit,
+): CountsColumns {
   const key = countsKey(unit)
   return {
-    from: `mergeTreeProjection(${database}, ${table}, ${unit.name})`,
+    from: onShards(place, `mergeTreeProjection(${place.database}, ${table}, ${unit.name})`),
     key: {
       ingested_at: quoteName(key.ingested_at),
       ...(key.event_time !== undefined && { event_time: quoteName(key.event_time) }),

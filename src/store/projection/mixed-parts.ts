@@ -9,6 +9,7 @@ import { MIXED_STREAM } from '../../model/mixed-runs.ts'
 import type { SegmentId } from '../../model/segment-id.ts'
 import type { StreamId } from '../../model/stream.ts'
 import type { ClickHouse } from '../clickhouse.ts'
+import { onCluster, onShards, rowsOf } from '../clickhouse-place.ts'
 import { DROPS_ANY_SIZE } from './drop-settings.ts'
 import { projectionTable, tableName } from './table-names.ts'
 
@@ -61,7 +62,7 @@ export class MixedParts {
       `SELECT partition_id AS id, toFloat64(sum(p.rows)) AS rows,
          toFloat64(sum(bytes_on_disk)) AS bytes,
          toString(sum(cityHash64(name, modification_time, p.rows))) AS parts
-       FROM system.parts AS p
+       FROM ${onShards(this.#clickhouse.place, 'system.parts')} AS p
        WHERE database = {database:String} AND table = {table:String} AND active AND p.rows > 0
        GROUP BY id ORDER BY id`,
       { database: this.#clickhouse.database, table: tableName(MIXED_STREAM) },
@@ -86,7 +87,7 @@ export class MixedParts {
        FROM (
          SELECT stream_id, toFloat64(count()) AS n,
            toFloat64(toUnixTimestamp64Milli(min(ingested_at))) AS ms
-         FROM ${this.#table} WHERE _partition_id = {id:String} GROUP BY stream_id
+         FROM ${this.#rows} WHERE _partition_id = {id:String} GROUP BY stream_id
        )`,
       { id },
     )
@@ -100,10 +101,15 @@ export class MixedParts {
     return { parts, shares, untilMs: endMs + COUNT_PAUSE_TIMES * (endMs - startMs) }
   }
 
+  /** Of all shards. */
+  get #rows(): string {
+    return rowsOf(this.#clickhouse.place, tableName(MIXED_STREAM))
+  }
+
   /** All rows of a partition at this moment. */
   async countRows(id: string): Promise<number> {
     const rows = await this.#query<{ n: number }>(
-      `SELECT toFloat64(count()) AS n FROM ${this.#table}
+      `SELECT toFloat64(count()) AS n FROM ${this.#rows}
        WHERE _partition_id = {id:String}`,
       { id },
     )
@@ -115,7 +121,7 @@ export class MixedParts {
     let count = 0
     for (const params of markParams(marks)) {
       const rows = await this.#query<{ n: number }>(
-        `SELECT toFloat64(count()) AS n FROM ${this.#table}
+        `SELECT toFloat64(count()) AS n FROM ${this.#rows}
          WHERE _partition_id = {id:String} AND ${BEFORE}`,
         { id, ...params },
       )
@@ -126,7 +132,8 @@ export class MixedParts {
 
   async dropPartition(id: string): Promise<void> {
     const signal = AbortSignal.timeout(REQUEST_MS_MAX)
-    const sql = `ALTER TABLE ${this.#table} DROP PARTITION ID {id:String}`
+    const on = onCluster(this.#clickhouse.place)
+    const sql = `ALTER TABLE ${this.#table}${on} DROP PARTITION ID {id:String}`
     await this.#clickhouse.command(sql, { id }, { signal, settings: DROPS_ANY_SIZE })
   }
 

@@ -10,6 +10,7 @@ import { MERGE_BYTES_MAX } from '../../limits.ts'
 import { type SegmentId, segmentIdMs } from '../../model/segment-id.ts'
 import type { StreamId } from '../../model/stream.ts'
 import type { ClickHouse } from '../clickhouse.ts'
+import { onCluster, onShards, rowsOf } from '../clickhouse-place.ts'
 import { DROPS_ANY_SIZE } from './drop-settings.ts'
 import { mergeSettings } from './projection-store.ts'
 import { IS_NARROW, WIDE_MARK } from './table-form.ts'
@@ -59,7 +60,7 @@ export class ProjectionParts {
            SELECT table, sum(p.rows) AS rows, sum(bytes_on_disk) AS bytes,
              min(min_time) AS oldest, count() AS parts,
              countIf(${IS_NARROW}) AS narrow
-           FROM system.parts AS p WHERE database = {database:String} AND active AND p.rows > 0
+           FROM ${this.#parts} AS p WHERE database = {database:String} AND active AND p.rows > 0
            GROUP BY table, partition_id
          ) AS d GROUP BY table
        ) AS parts ON parts.table = name
@@ -96,7 +97,7 @@ export class ProjectionParts {
   /** Partitions of the stream's table that hold rows from before `ms`. */
   async listPartitions(streamId: StreamId, ms: number): Promise<ProjectionPartition[]> {
     return this.#query<ProjectionPartition>(
-      `SELECT partition_id AS id, toFloat64(sum(p.rows)) AS rows FROM system.parts AS p
+      `SELECT partition_id AS id, toFloat64(sum(p.rows)) AS rows FROM ${this.#parts} AS p
        WHERE database = {database:String} AND table = {table:String} AND active AND p.rows > 0
        GROUP BY partition_id HAVING toUnixTimestamp(min(min_time)) * 1000 < {ms:Int64}
        ORDER BY partition_id`,
@@ -109,14 +110,15 @@ export class ProjectionParts {
   }
 
   async dropPartition(streamId: StreamId, id: string): Promise<void> {
-    const sql = `ALTER TABLE ${this.#table(streamId)} DROP PARTITION ID {id:String}`
+    const on = onCluster(this.#clickhouse.place)
+    const sql = `ALTER TABLE ${this.#table(streamId)}${on} DROP PARTITION ID {id:String}`
     await this.#drop(sql, { id })
   }
 
   /** Rows of segments below `before` in a partition: an index range. */
   async countBefore(streamId: StreamId, id: string, before: SegmentId): Promise<number> {
     const rows = await this.#query<{ n: number }>(
-      `SELECT toFloat64(count()) AS n FROM ${this.#table(streamId)}
+      `SELECT toFloat64(count()) AS n FROM ${rowsOf(this.#clickhouse.place, tableName(streamId))}
        WHERE _partition_id = {id:String} AND ${BEFORE}`,
       { id, ...beforeParams(before) },
     )
@@ -126,7 +128,7 @@ export class ProjectionParts {
   /** Whether a deletion of rows is under way in any projection table. */
   async isDeleting(): Promise<boolean> {
     const rows = await this.#query<{ n: number }>(
-      `SELECT toFloat64(count()) AS n FROM system.mutations
+      `SELECT toFloat64(count()) AS n FROM ${onShards(this.#clickhouse.place, 'system.mutations')}
        WHERE database = {database:String} AND NOT is_done`,
       { database: this.#clickhouse.database },
     )
@@ -139,6 +141,10 @@ export class ProjectionParts {
       `ALTER TABLE ${this.#table(streamId)} DELETE IN PARTITION ID {id:String} WHERE ${BEFORE}`,
       { id, ...beforeParams(before) },
     )
+  }
+
+  get #parts(): string {
+    return onShards(this.#clickhouse.place, 'system.parts')
   }
 
   #table(streamId: StreamId): string {

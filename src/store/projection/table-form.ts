@@ -6,8 +6,8 @@
  * once, small ones become compact parts that are merged into wide ones, and a stream of very many
  * paths has compact parts only: making wide parts of it takes more memory than there is.
  *
- * An index's name says since which block of its table inserts have made it; earlier parts may lack
- * it. So the table alone shows what is left to be done.
+ * An index's name says since which block of its table inserts have made it (in a cluster: since
+ * which second); earlier parts may lack it. So the table alone shows what is left to be done.
  */
 import { createHash } from 'node:crypto'
 import { BARE_PART_BYTES_MIN, MERGE_CROWDED_BYTES_MAX, WIDE_ROWS_MIN } from '../../limits.ts'

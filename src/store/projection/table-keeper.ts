@@ -8,6 +8,7 @@ import { MIXED_STREAM } from '../../model/mixed-runs.ts'
 import type { StreamId } from '../../model/stream.ts'
 import type { TableNeeds } from '../../model/table-needs.ts'
 import type { ClickHouse } from '../clickhouse.ts'
+import { type ClickHousePlace, onCluster, onShards } from '../clickhouse-place.ts'
 import { countsSql, isOutdatedCounts, OWN_COUNTS, SHARED_COUNTS } from './counts.ts'
 import {
   addIndexSql,
@@ -60,6 +61,8 @@ export interface FormPartition {
 const REQUEST_MS_MAX = 30_000
 /** We poll for the end of a mutation; the statement that starts it does not wait. */
 const STARTS = { mutations_sync: '0' } as const
+/** How far the clocks of a cluster's servers may be apart. */
+const CLOCKS_S_MAX = 60
 
 export class TableKeeper {
   readonly #clickhouse: ClickHouse
@@ -153,20 +156,21 @@ export class TableKeeper {
   /** How far each day of the tables has its form, the newest day first. */
   async listPartitions(forms: readonly TableForm[]): Promise<FormPartition[]> {
     if (forms.length === 0) return []
+    const { place } = this.#clickhouse
     const rows = await this.#query<PartitionRow>(
       `SELECT table, partition_id AS id, toFloat64(count()) AS parts,
-         toFloat64(sum(d.rows)) AS all_rows, toString(min(data_version)) AS first_block,
+         toFloat64(sum(d.rows)) AS all_rows, toString(min(version)) AS first_block,
          toFloat64(sumIf(d.rows, is_late OR is_bare)) AS unindexed_rows,
          toFloat64(sumIf(d.rows, is_bare AND NOT is_late)) AS bare_rows,
          partition_id < formatDateTime(now(), '%Y%m%d', 'UTC') AS is_over,
          toFloat64(countIf(is_narrow)) AS narrow_parts,
          toFloat64(sumIf(d.rows, is_narrow OR is_late OR is_bare)) AS waiting_rows
        FROM (
-         SELECT table, partition_id, p.rows AS rows, data_version,
+         SELECT table, partition_id, p.rows AS rows, ${versionSql(place)} AS version,
            transform(table, {tables:Array(String)}, {sinces:Array(Int64)}, -1) AS since,
-           data_version <= since AS is_late, since >= 0 AND ${IS_BARE} AS is_bare,
+           version <= since AS is_late, since >= 0 AND ${IS_BARE} AS is_bare,
            has({wide:Array(String)}, table) AND ${IS_NARROW} AS is_narrow
-         FROM system.parts AS p
+         FROM ${onShards(place, 'system.parts')} AS p
          WHERE database = {database:String} AND active AND p.rows > 0
            AND has({tables:Array(String)}, table)
        ) AS d
@@ -217,7 +221,7 @@ export class TableKeeper {
   /** Whether a mutation runs in any table: a deletion, or the making of an index. */
   async isChanging(): Promise<boolean> {
     const rows = await this.#query<{ n: number }>(
-      `SELECT toFloat64(count()) AS n FROM system.mutations
+      `SELECT toFloat64(count()) AS n FROM ${onShards(this.#clickhouse.place, 'system.mutations')}
        WHERE database = {database:String} AND NOT is_done`,
       { database: this.#clickhouse.database },
     )
@@ -229,24 +233,33 @@ export class TableKeeper {
    * wait for them. Returns the streams and the reasons.
    */
   async endFailing(): Promise<{ readonly streamId: StreamId; readonly reason: string }[]> {
+    const { place } = this.#clickhouse
     const failing = await this.#query<{ table: string; id: string; reason: string }>(
-      `SELECT table, mutation_id AS id, latest_fail_reason AS reason FROM system.mutations
+      `SELECT table, mutation_id AS id, latest_fail_reason AS reason FROM ${onShards(place, 'system.mutations')}
        WHERE database = {database:String} AND NOT is_done AND latest_fail_reason != ''
          AND match(command, 'MATERIALIZE INDEX')`,
       { database: this.#clickhouse.database },
     )
     for (const { table, id } of failing) {
       await this.#command(
-        `KILL MUTATION WHERE database = {database:String} AND table = {table:String}
-           AND mutation_id = {id:String}`,
+        `KILL MUTATION${onCluster(place)}
+         WHERE database = {database:String} AND table = {table:String}
+           AND mutation_id = {id:String} AND match(command, 'MATERIALIZE INDEX')`,
         { database: this.#clickhouse.database, table, id },
       )
     }
     return failing.map(({ table, reason }) => ({ streamId: streamOfTable(table), reason }))
   }
 
-  /** The block number that was given last to a part or to a change of parts. */
+  /**
+   * The block number that was given last to a part or to a change of parts. The shards of a cluster
+   * number theirs apart: there it is the time.
+   */
   async #lastBlock(streamId: StreamId): Promise<bigint> {
+    if (this.#clickhouse.place.cluster !== undefined) {
+      const [row] = await this.#query<{ now: number }>('SELECT toUnixTimestamp(now()) AS now', {})
+      return BigInt(row?.now ?? 0)
+    }
     const rows = await this.#query<{ last: string }>(
       `SELECT toString(max(block)) AS last FROM (
          SELECT greatest(max_block_number, toInt64(data_version)) AS block FROM system.parts
@@ -278,6 +291,12 @@ export class TableKeeper {
 }
 
 type Params = Readonly<Record<string, unknown>>
+
+/** Of `system.parts`: since when a part is as it is, to be compared with `#lastBlock`. */
+function versionSql({ cluster }: ClickHousePlace): string {
+  if (cluster === undefined) return 'data_version'
+  return `toInt64(toUnixTimestamp(modification_time)) - ${CLOCKS_S_MAX}`
+}
 
 interface PartitionRow {
   readonly table: string

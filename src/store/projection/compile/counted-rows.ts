@@ -10,6 +10,7 @@
 import type { Query } from '../../../language/query-tree.ts'
 import type { Buckets, TimeBasis } from '../../../model/aggregates.ts'
 import { THROW_IF } from '../../clickhouse-codes.ts'
+import { type ClickHousePlace, rowsOf } from '../../clickhouse-place.ts'
 import { StoreError } from '../../store-error.ts'
 import {
   type CountsColumns,
@@ -121,7 +122,7 @@ function clockOf(key: CountsKey, basis: TimeBasis): string {
 
 /** What a statement over counted rows reads. */
 export interface CountedSelect {
-  readonly database: string
+  readonly place: ClickHousePlace
   readonly table: string
   /** Each part has its counts. */
   readonly isAlone: boolean
@@ -197,9 +198,9 @@ export function isOtherService(cause: unknown): boolean {
 
 function columnsOf(
   { unit }: CountedBox,
-  { database, table, isAlone }: Pick<CountedSelect, 'database' | 'table' | 'isAlone'>,
+  { place, table, isAlone }: Pick<CountedSelect, 'place' | 'table' | 'isAlone'>,
 ): CountsColumns {
-  return isAlone ? countsAlone(database, table, unit) : countsOfRows(`${database}.${table}`, unit)
+  return isAlone ? countsAlone(place, table, unit) : countsOfRows(rowsOf(place, table), unit)
 }
 
 /** Whether its conditions are of labels, or of the field that says the service. */

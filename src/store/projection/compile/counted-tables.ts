@@ -12,6 +12,7 @@ import {
   UNKNOWN_FUNCTION,
   UNKNOWN_SETTING,
 } from '../../clickhouse-codes.ts'
+import { onShards } from '../../clickhouse-place.ts'
 import { StoreError } from '../../store-error.ts'
 import { OWN_COUNTS, SHARED_COUNTS } from '../counts.ts'
 import { tableName } from '../table-names.ts'
@@ -29,10 +30,11 @@ const KNOWN_MAX = 10_000
 const OWN_UNITS = OWN_COUNTS.map(({ name }) => name)
 const SHARED_UNITS = SHARED_COUNTS.map(({ name }) => name)
 const UNITS = `if(table = {shared:String}, {sharedUnits:Array(String)}, {ownUnits:Array(String)})`
-const COUNTED_SQL = `SELECT table FROM system.projections
+/** `parts`: see `onShards`. */
+const countedSql = (parts: string) => `SELECT table FROM system.projections
   WHERE database = {database:String} AND table IN ({tables:Array(String)}) AND has(${UNITS}, name)
     AND table NOT IN (
-      SELECT table FROM system.parts
+      SELECT table FROM ${parts}
       WHERE database = {database:String} AND table IN ({tables:Array(String)})
         AND active AND rows > 0 AND NOT hasAll(projections, ${UNITS}))
   GROUP BY table HAVING count() = length(${UNITS})`
@@ -97,11 +99,11 @@ export class CountedTables {
   }
 
   async #look(streamIds: readonly StreamId[]): Promise<void> {
-    const { database } = this.#clickhouse
+    const { place } = this.#clickhouse
     const rows = await this.#clickhouse.query<{ table: string }>(
-      COUNTED_SQL,
+      countedSql(onShards(place, 'system.parts')),
       {
-        database,
+        database: place.database,
         tables: streamIds.map(tableName),
         shared: tableName(MIXED_STREAM),
         ownUnits: OWN_UNITS,

@@ -17,6 +17,7 @@ import { coversMarks, type NodeMarks } from '../../../model/segment-place.ts'
 import type { StreamId } from '../../../model/stream.ts'
 import type { ClickHouse } from '../../clickhouse.ts'
 import { UNKNOWN_DATABASE, UNKNOWN_TABLE } from '../../clickhouse-codes.ts'
+import type { ClickHousePlace } from '../../clickhouse-place.ts'
 import { StoreError } from '../../store-error.ts'
 import { tableName } from '../table-names.ts'
 import { WithinMemory } from '../within-memory.ts'
@@ -64,8 +65,8 @@ export class ProjectionTables {
     this.counted = new CountedTables(clickhouse)
   }
 
-  get database(): string {
-    return this.#clickhouse.database
+  get place(): ClickHousePlace {
+    return this.#clickhouse.place
   }
 
   /**
@@ -113,7 +114,7 @@ export class ProjectionTables {
     const there = await this.#clickhouse.query<{ name: string }>(
       `SELECT name FROM system.tables
        WHERE database = {database:String} AND name IN ({tables:Array(String)})`,
-      { database: this.database, tables },
+      { database: this.place.database, tables },
       { max_execution_time: LOOK_MS_MAX / 1_000 },
     )
     if (this.#missing.size > MISSING_MAX) this.#missing.clear()

@@ -21,6 +21,7 @@ import { MIXED_STREAM } from '../../../model/mixed-runs.ts'
 import { SEGMENT_ID_MAX, segmentIdMs } from '../../../model/segment-id.ts'
 import { coversMarks, type NodeMarks } from '../../../model/segment-place.ts'
 import type { StreamId } from '../../../model/stream.ts'
+import { type ClickHousePlace, rowsOf } from '../../clickhouse-place.ts'
 import { OWN_COUNTS, SHARED_COUNTS } from '../counts.ts'
 import { tableName } from '../projection-store.ts'
 import { anyFields, type BranchFields, learnedFields } from './branch-fields.ts'
@@ -90,11 +91,11 @@ export interface Counts {
  */
 export function rowSource(
   options: RowSourceOptions,
-  database: string,
+  place: ClickHousePlace,
   tables: PresentTables,
   params: SqlParams,
 ): string | undefined {
-  const branches = unionBranches(options, database, tables, params)
+  const branches = unionBranches(options, place, tables, params)
   return branches && unionOf(branches)
 }
 
@@ -106,7 +107,7 @@ export function unionOf(branches: readonly string[]): string {
 /** The SELECTs that it is made of. */
 export function unionBranches(
   options: RowSourceOptions,
-  database: string,
+  place: ClickHousePlace,
   tables: PresentTables,
   params: SqlParams,
 ): readonly string[] | undefined {
@@ -118,7 +119,7 @@ export function unionBranches(
       'name fewer streams',
     )
   }
-  const source = new RowSource(options, database, tables, params)
+  const source = new RowSource(options, place, tables, params)
   const branches = own.flatMap((stream) => source.ownLegs(stream))
   if (tables.hasShared) branches.push(...source.sharedLegs())
   if (branches.length === 0) return undefined
@@ -139,18 +140,18 @@ const ALL_RECEIPTS: MsRange = { fromMs: 0, untilMs: NO_END }
 
 class RowSource {
   readonly #options: RowSourceOptions
-  readonly #database: string
+  readonly #place: ClickHousePlace
   readonly #tables: PresentTables
   readonly #params: SqlParams
 
   constructor(
     options: RowSourceOptions,
-    database: string,
+    place: ClickHousePlace,
     tables: PresentTables,
     params: SqlParams,
   ) {
     this.#options = options
-    this.#database = params.add('Identifier', database)
+    this.#place = place
     this.#tables = tables
     this.#params = params
   }
@@ -202,14 +203,14 @@ class RowSource {
   ): readonly LegSql[] {
     const { stream } = from
     const receipt = this.#receipt(streams)
-    const table = this.#params.add('Identifier', tableName(from.table))
+    const table = tableName(from.table)
     const conditions = [...from.rows, ...this.#rangeSql(), ...this.#removedSql(streams)]
     const selectRows = ({ columns, condition, further, tail }: Part, era: string): LegSql => {
       const isFirst = !/^(true|false)$/.test(condition) && this.#options.query.kind !== 'and'
       const prewhere = isFirst ? `PREWHERE ${condition} ` : ''
       const all = [...conditions, era, further, ...(isFirst ? [] : [condition])]
       const where = `WHERE ${all.filter((each) => each !== 'true').join(' AND ')} ${tail}`
-      const sql = `SELECT ${columns} FROM ${this.#database}.${table} ${prewhere}${where}`
+      const sql = `SELECT ${columns} FROM ${rowsOf(this.#place, table)} ${prewhere}${where}`
       return { sql, isEmpty: era === 'false' || condition === 'false' }
     }
     /** `settled`: the receipt times that are all of that era. */
@@ -224,8 +225,9 @@ class RowSource {
       const { columns, tail } = this.#part({ ...branch, isCounted: true })
       const isAlone = this.#tables.counted?.has(from.table) === true
       const leavesOtherServices = this.#tables.otherServices?.has(from.table) === true
-      const place = { database: this.#database, table, isAlone, isShared, leavesOtherServices }
-      const source = { ...place, rows: from.rows, ...range }
+      const place = this.#place
+      const of = { place, table, isAlone, isShared, leavesOtherServices }
+      const source = { ...of, rows: from.rows, ...range }
       const sqls = counted.boxes.map((box) => {
         return countedSql(box, { ...source, condition, columns, tail }, this.#params)
       })

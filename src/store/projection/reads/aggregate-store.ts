@@ -202,7 +202,7 @@ export class AggregateStore {
       const params = new SqlParams()
       const sql = candidatesSql(task)
       const of = { ...task, columns: sql.columns }
-      const branches = unionBranches(of, this.#tables.database, tables, params)
+      const branches = unionBranches(of, this.#tables.place, tables, params)
       if (branches === undefined) return { total: '0', groups: 0, texts: [], least: 0 }
       const settings = this.#settings(task, blocks)
       const options = signal && { signal }
@@ -254,7 +254,7 @@ export class AggregateStore {
     const { groups } = task
     const where = groups && { where: choiceSql(task, groups, params) }
     const of = { ...task, columns, tail, ...(counts && { counts }), ...where }
-    const branches = unionBranches(of, this.#tables.database, tables, params)
+    const branches = unionBranches(of, this.#tables.place, tables, params)
     let stats = NOTHING
     const options = {
       ...(signal && { signal }),

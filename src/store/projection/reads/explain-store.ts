@@ -63,7 +63,7 @@ export class ExplainStore {
   async #explain(question: IdQuestion, signal: AbortSignal): Promise<Explained> {
     const rows = await this.#tables.read(question.streams, async (tables) => {
       const params = new SqlParams()
-      const sql = idSql(question, this.#tables.database, tables, params)
+      const sql = idSql(question, this.#tables.place, tables, params)
       if (sql === undefined) return []
       const settings = querySettings(Math.max(1, Math.ceil(question.msMax)))
       return this.#clickhouse.query<{ explain: string }>(

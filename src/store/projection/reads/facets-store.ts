@@ -78,7 +78,7 @@ export class FacetsStore {
       const rows = await this.#tables.read(task.streams, async (tables) => {
         const params = new SqlParams()
         const columns = (branch: UnionBranch) => facetColumns(task, branch)
-        const branches = rowSource({ ...task, columns }, this.#tables.database, tables, params)
+        const branches = rowSource({ ...task, columns }, this.#tables.place, tables, params)
         if (branches === undefined) return []
         const sql = facetsSql(branches, params.add('UInt64', task.limit + 1))
         return this.#tables.memory.run(task.streams, task.timeoutMs, (blocks, leftMs) => {

@@ -6,6 +6,7 @@ import { SEGMENT_ID_MAX, type SegmentId, segmentIdMs } from '../../../model/segm
 import type { IdRange, NodeMarks } from '../../../model/segment-place.ts'
 import type { StreamId } from '../../../model/stream.ts'
 import type { ClickHouse } from '../../clickhouse.ts'
+import type { ClickHousePlace } from '../../clickhouse-place.ts'
 import { upToSql } from '../compile/learned-sql.ts'
 import type { PresentTables, ProjectionTables } from '../compile/projection-tables.ts'
 import { type RowSourceOptions, rowSource } from '../compile/row-source.ts'
@@ -75,7 +76,7 @@ export class IdStore {
     question: Question,
     toSql: (
       question: Question,
-      database: string,
+      place: ClickHousePlace,
       tables: PresentTables,
       params: SqlParams,
     ) => string | undefined,
@@ -83,7 +84,7 @@ export class IdStore {
   ): Promise<readonly Row[]> {
     return this.#tables.read(question.streams, async (tables) => {
       const params = new SqlParams()
-      const sql = toSql(question, this.#tables.database, tables, params)
+      const sql = toSql(question, this.#tables.place, tables, params)
       if (sql === undefined) return []
       return this.#tables.memory.run(question.streams, question.msMax, (blocks, msMax) => {
         const settings = querySettings(Math.max(1, Math.ceil(msMax)), blocks)
@@ -100,11 +101,11 @@ function toKey({ stream, id, ordinal }: IdRow): EventKey {
 /** The statement; undefined when there is no table. Adds to `params`. */
 export function idSql(
   question: IdQuestion,
-  database: string,
+  place: ClickHousePlace,
   tables: PresentTables,
   params: SqlParams,
 ): string | undefined {
-  const source = rowSource(rowOptions(question, params), database, tables, params)
+  const source = rowSource(rowOptions(question, params), place, tables, params)
   if (source === undefined) return undefined
   const direction = question.newestFirst ? 'DESC' : 'ASC'
   // Names of their own: an alias hides the column that it is made of.
@@ -116,7 +117,7 @@ export function idSql(
 /** The same in the order of event times. */
 export function timedSql(
   { before, after, ...question }: TimedQuestion,
-  database: string,
+  place: ClickHousePlace,
   tables: PresentTables,
   params: SqlParams,
 ): string | undefined {
@@ -130,7 +131,7 @@ export function timedSql(
     columns: (branch) => `${options.columns(branch)}, ${NANOSECONDS} AS ns`,
     where: (branch) => [options.where?.(branch) ?? 'true', ...beyond].join(' AND '),
   }
-  const source = rowSource(timed, database, tables, params)
+  const source = rowSource(timed, place, tables, params)
   if (source === undefined) return undefined
   const direction = question.newestFirst ? 'DESC' : 'ASC'
   const order = ['ns', 'segment', 'place'].map((name) => `${name} ${direction}`).join(', ')

@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { MIXED_STREAM } from '../../../model/mixed-runs.ts'
 import type { StreamId } from '../../../model/stream.ts'
 import type { ClickHouse } from '../../clickhouse.ts'
+import { type ClickHousePlace, onShards, rowsOf } from '../../clickhouse-place.ts'
 import { StoreError } from '../../store-error.ts'
 import type { PresentTables, ProjectionTables } from '../compile/projection-tables.ts'
 import { tableName } from '../projection-store.ts'
@@ -25,13 +26,18 @@ export function projectionBytesReader(
     // Ends the request; the race below ends our wait even if the client ignores the signal.
     const signal = AbortSignal.timeout(PROJECTION_BYTES_MS_MAX)
     const params = {
-      database: tables.database,
+      database: tables.place.database,
       own: tableName(streamId),
       mixed: tableName(MIXED_STREAM),
       stream: String(streamId),
     }
     return tables.read([{ streamId }], async (present) => {
-      const rows = await clickhouse.query<BytesRow>(bytesSql(present), params, {}, { signal })
+      const rows = await clickhouse.query<BytesRow>(
+        bytesSql(present, tables.place),
+        params,
+        {},
+        { signal },
+      )
       return rows[0]?.bytes ?? 0
     })
   })
@@ -47,9 +53,9 @@ export function projectionBytesReader(
 }
 
 /** A row of the shared table counts as the mean row: ClickHouse does not report bytes by stream. */
-function bytesSql({ hasShared }: PresentTables): string {
-  const parts = `FROM system.parts AS p WHERE active AND database = {database:String} AND table =`
-  const rows = `(SELECT count() FROM {database:Identifier}.{mixed:Identifier}
+function bytesSql({ hasShared }: PresentTables, place: ClickHousePlace): string {
+  const parts = `FROM ${onShards(place, 'system.parts')} AS p WHERE active AND database = {database:String} AND table =`
+  const rows = `(SELECT count() FROM ${rowsOf(place, tableName(MIXED_STREAM))}
       WHERE stream_id = {stream:UInt32})`
   const mean = `ifNotFinite((SELECT sum(bytes_on_disk) / sum(p.rows) ${parts} {mixed:String}), 0)`
   return `SELECT toFloat64((SELECT sum(bytes_on_disk) ${parts} {own:String})

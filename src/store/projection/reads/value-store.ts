@@ -59,7 +59,7 @@ export class ValueStore {
           query: ALL,
           columns: () => `ifNull(toString(${column}), '') AS value, ${type} AS type`,
         },
-        this.#tables.database,
+        this.#tables.place,
         tables,
         params,
       )

@@ -222,7 +222,7 @@ test('the columns of the counts are called as we call them', async () => {
   const table = tableName(stream)
   await clickhouse.command(createTableSql(database, stream))
   for (const unit of OWN_COUNTS) {
-    const { from, key, events, any } = countsAlone(database, table, unit)
+    const { from, key, events, any } = countsAlone(clickhouse.place, table, unit)
     const rows = await clickhouse.query<{ name: string }>(`DESCRIBE TABLE ${from}`)
     const names = rows.map(({ name }) => `\`${name}\``)
     const used = [...Object.values(key), events, any('level'), any('service')]

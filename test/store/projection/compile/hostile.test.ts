@@ -42,7 +42,7 @@ async function count(stream: StreamId, text: string, fields: number): Promise<nu
       query: parse(text),
       columns: () => 'ordinal',
     },
-    harness.clickhouse.database,
+    harness.clickhouse.place,
     { own: new Set([stream]), hasShared: false },
     params,
   )

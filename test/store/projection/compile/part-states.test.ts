@@ -240,7 +240,7 @@ async function ask<Row>(
         ...{ streams, query: parse(text), columns: () => (isCount ? '1 AS one' : columns) },
         ...{ timeBasis: 'ingested_at', fromNs: 0n, toNs: 1n << 62n },
       },
-      harness.clickhouse.database,
+      harness.clickhouse.place,
       { own: new Set([stored.streamId]), hasShared: false },
       params,
     )!

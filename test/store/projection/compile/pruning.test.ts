@@ -94,7 +94,7 @@ async function explain(
   const range = { timeBasis: 'ingested_at', fromNs, toNs: 1n << 62n } as const
   const source = rowSource(
     { ...range, streams, query: parse(text), columns: () => 'ordinal' },
-    harness.clickhouse.database,
+    harness.clickhouse.place,
     { own: new Set([STREAM]), hasShared: false },
     params,
   )

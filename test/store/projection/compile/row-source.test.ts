@@ -46,7 +46,7 @@ async function ask({ catalogs, text = '', removedBefore = [], projected, ...rest
     const params = new SqlParams()
     const columns = ({ stream }: { stream: string }) => `${stream} AS stream, payload.n.:Int64 AS n`
     const options = { ...ALL_TIME, streams, query: parse(text), columns, ...rest }
-    const source = rowSource(options, harness.clickhouse.database, present, params)
+    const source = rowSource(options, harness.clickhouse.place, present, params)
     if (source === undefined) return []
     const rows = await harness.clickhouse.query<{ stream: number; n: number }>(
       `SELECT stream, n FROM ${source} ORDER BY n`,
@@ -156,7 +156,7 @@ test(`over ${QUERY_TABLES_MAX} tables of streams are refused`, () => {
   const options = { ...ALL_TIME, streams, query: parse(''), columns: () => '1' }
   const tables = { own, hasShared: false }
   assert.throws(
-    () => rowSource(options, harness.clickhouse.database, tables, new SqlParams()),
+    () => rowSource(options, harness.clickhouse.place, tables, new SqlParams()),
     /QUERY_TABLES_MAX/,
   )
 })

@@ -1,0 +1,102 @@
+/**
+ * The servers that a ClickHouse URL names, of which the first that answers is asked. Where there
+ * are several, each is pinged: one that does not answer is left alone until it does, and what
+ * waits for it ends. Of a single one nothing is assumed; each request finds out.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+
+export interface HostsOptions {
+  /** For tests. */
+  readonly pingEveryMs?: number
+  readonly pingMsMax?: number
+}
+
+const PING_EVERY_MS = 1_000
+const PING_MS_MAX = 2_000
+
+export class ClickHouseHost {
+  /** With credentials; never shown. */
+  readonly url: string
+  #down = new AbortController()
+
+  constructor(url: string) {
+    this.url = url
+  }
+
+  get isAway(): boolean {
+    return this.#down.signal.aborted
+  }
+
+  /** Aborts when the host is found away: for requests that wait for it. */
+  get signal(): AbortSignal {
+    return this.#down.signal
+  }
+
+  /** `host:port` */
+  get name(): string {
+    return new URL(this.url).host
+  }
+
+  report(isAway: boolean): void {
+    if (isAway) this.#down.abort()
+    else if (this.isAway) this.#down = new AbortController()
+  }
+}
+
+export class ClickHouseHosts {
+  readonly hosts: readonly ClickHouseHost[]
+  readonly #stopping = new AbortController()
+
+  /** `urls`: each of one server, at least one, the first preferred. `stop` ends the pings. */
+  constructor(urls: readonly string[], options: HostsOptions = {}) {
+    this.hosts = urls.map((url) => new ClickHouseHost(url))
+    if (urls.length === 1) return
+    for (const host of this.hosts) void this.#watch(host, options)
+  }
+
+  /** Of some of them, with what is known of these; watched as long as all. */
+  static of(hosts: readonly ClickHouseHost[]): ClickHouseHosts {
+    const some = new ClickHouseHosts([])
+    return Object.assign(some, { hosts })
+  }
+
+  /** The first that is not known to be away; else the first, which may be back. */
+  get first(): ClickHouseHost {
+    return this.hosts.find(({ isAway }) => !isAway) ?? this.hosts[0]!
+  }
+
+  stop(): void {
+    this.#stopping.abort()
+  }
+
+  async #watch(
+    host: ClickHouseHost,
+    { pingEveryMs = PING_EVERY_MS, pingMsMax = PING_MS_MAX }: HostsOptions,
+  ): Promise<void> {
+    const { signal } = this.#stopping
+    const { origin } = new URL(host.url)
+    while (!signal.aborted) {
+      const within = AbortSignal.any([signal, AbortSignal.timeout(pingMsMax)])
+      const answers = await ping(origin, within).catch(() => false)
+      if (signal.aborted) return
+      host.report(!answers)
+      await sleep(pingEveryMs, undefined, { signal, ref: false }).catch(() => undefined)
+    }
+  }
+}
+
+async function ping(origin: string, signal: AbortSignal): Promise<boolean> {
+  const answer = await fetch(`${origin}/ping`, { signal })
+  await answer.text()
+  return answer.ok
+}
+
+/**
+ * `http://user:password@a:8123,b:8123/database` as a URL of each server. What is no such list is
+ * returned as it is, for the one that reads it to say so.
+ */
+export function splitHosts(url: string): string[] {
+  const [, before, hosts, after] = /^(https?:\/\/(?:[^@/]*@)?)([^/?#@]*)(.*)$/.exec(url) ?? []
+  if (hosts === undefined || !hosts.includes(',')) return [url]
+  return hosts.split(',').map((host) => `${before}${host}${after}`)
+}
