@@ -5,6 +5,8 @@
 import { accessSync, constants } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { BODY_BYTES_MAX, IN_FLIGHT_BYTES_MAX } from './limits.ts'
+import { splitHosts } from './store/clickhouse-hosts.ts'
+import { CLUSTER_NAME } from './store/clickhouse-place.ts'
 
 /** Age of the oldest waiting block that triggers an insert. */
 export const MATERIALIZE_DELAY_MS_MAX = 2_000
@@ -21,6 +23,10 @@ export interface Config {
   readonly postgresUrl: string | undefined
   /** Undefined: the embedded engine. */
   readonly clickhouseUrl: string | undefined
+  /** The projection is on the shards and replicas of this cluster; undefined: on one server. */
+  readonly clickhouseCluster: string | undefined
+  /** How many replicas must have stored an insert, of those that a shard has. */
+  readonly clickhouseReplicasMin: number
   /** Whether a ClickHouse may be taken that is empty though the projection was in another. */
   readonly rebuildProjection: boolean
   readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined
@@ -58,6 +64,8 @@ interface OptionBase {
 export type Option =
   | (OptionBase & { readonly kind: 'text' | 'path' | 'file' })
   | (OptionBase & { readonly kind: 'url'; readonly protocols: readonly string[] })
+  /** Of letters, digits, `_` and `-`. */
+  | (OptionBase & { readonly kind: 'name' })
   | (OptionBase & { readonly kind: 'choice'; readonly choices: readonly string[] })
   | (OptionBase & {
       readonly kind: 'integer'
@@ -110,7 +118,26 @@ export const OPTIONS = {
     default: 'embedded',
     sentence:
       "ClickHouse server's HTTP interface to use instead of the embedded engine; its path is the " +
-      'database for the projection, `sluice` without one.',
+      'database for the projection, `sluice` without one. It may name several servers of a ' +
+      'cluster: `http://user@ch1:8123,ch2:8123/`.',
+  },
+  clickhouseCluster: {
+    flag: '--clickhouse-cluster',
+    env: 'SLUICE_CLICKHOUSE_CLUSTER',
+    kind: 'name',
+    default: 'none: one server',
+    sentence:
+      "Cluster of ClickHouse's `remote_servers` whose shards and replicas hold the projection.",
+  },
+  clickhouseReplicasMin: {
+    flag: '--clickhouse-replicas-min',
+    env: 'SLUICE_CLICKHOUSE_REPLICAS_MIN',
+    kind: 'integer',
+    min: 1,
+    max: 9,
+    default: '1',
+    sentence:
+      "Replicas of a cluster's shard that must store what is inserted; those that answer always do.",
   },
   rebuildProjection: {
     flag: '--rebuild-projection',
@@ -292,7 +319,11 @@ function isAllowed(option: Option, value: string): boolean {
     case 'choice':
       return option.choices.includes(value)
     case 'url':
-      return URL.canParse(value) && option.protocols.includes(new URL(value).protocol)
+      return splitHosts(value).every((url) => {
+        return URL.canParse(url) && option.protocols.includes(new URL(url).protocol)
+      })
+    case 'name':
+      return CLUSTER_NAME.test(value)
     case 'file':
       return isReadable(value)
     default:
@@ -314,6 +345,8 @@ export function allowed(option: Option): string {
       return `one of ${option.choices.join(', ')}`
     case 'url':
       return `a URL that starts with ${option.protocols.map((p) => `${p}//`).join(' or ')}`
+    case 'name':
+      return 'a name of letters, digits, _ and -, at most 64'
     case 'file':
       return 'a file that can be read'
     case 'path':
@@ -334,11 +367,13 @@ function isReadable(path: string): boolean {
 
 /** The URL without its password; what is no URL is not shown at all, since it may hold one. */
 export function redactUrl(url: string): string {
-  if (!URL.canParse(url)) return 'not a URL (not shown, it may hold a password)'
-  const parsed = new URL(url)
+  const [first = url, ...others] = splitHosts(url)
+  if (!URL.canParse(first)) return 'not a URL (not shown, it may hold a password)'
+  const parsed = new URL(first)
   if (parsed.password !== '') parsed.password = '***'
   parsed.search = '' // PostgreSQL takes `?password=` too.
-  return parsed.href
+  const hosts = others.map((other) => (URL.canParse(other) ? new URL(other).host : '?'))
+  return parsed.href.replace(parsed.host, [parsed.host, ...hosts].join(','))
 }
 
 function configOf(settings: Settings, warnings: readonly string[]): Config {
@@ -351,7 +386,8 @@ function configOf(settings: Settings, warnings: readonly string[]): Config {
     port: integer('port'),
     dataDir: text('dataDir'),
     postgresUrl: settings.get('postgresUrl'),
-    clickhouseUrl: settings.get('clickhouseUrl'),
+    ...clusterOf(settings),
+    clickhouseReplicasMin: integer('clickhouseReplicasMin'),
     rebuildProjection: text('rebuildProjection') === 'true',
     tls: tlsOf(settings.get('tlsCert'), settings.get('tlsKey')),
     workers: settings.has('workers') ? integer('workers') : Math.max(1, cores - 1),
@@ -364,6 +400,19 @@ function configOf(settings: Settings, warnings: readonly string[]): Config {
     materializeDelayMs: integer('materializeDelayMs'),
     warnings,
   }
+}
+
+function clusterOf(settings: Settings): Pick<Config, 'clickhouseUrl' | 'clickhouseCluster'> {
+  const clickhouseUrl = settings.get('clickhouseUrl')
+  const clickhouseCluster = settings.get('clickhouseCluster')
+  const [url, cluster] = [OPTIONS.clickhouseUrl.flag, OPTIONS.clickhouseCluster.flag]
+  if (clickhouseCluster !== undefined && clickhouseUrl === undefined) {
+    throw new ConfigError(`${cluster} needs ${url}: the embedded engine is one server`)
+  }
+  if (clickhouseCluster === undefined && clickhouseUrl && splitHosts(clickhouseUrl).length > 1) {
+    throw new ConfigError(`${url} names several servers, which needs ${cluster}`)
+  }
+  return { clickhouseUrl, clickhouseCluster }
 }
 
 function tlsOf(certFile: string | undefined, keyFile: string | undefined): Config['tls'] {

@@ -71,6 +71,8 @@ test('every option is read from its flag and from its variable', () => {
     dataDir: 'd',
     postgresUrl: 'postgres://h/d',
     clickhouseUrl: 'http://h:8123',
+    clickhouseCluster: 'c',
+    clickhouseReplicasMin: '2',
     rebuildProjection: 'true',
     tlsCert: file,
     tlsKey: file,

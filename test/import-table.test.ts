@@ -109,6 +109,7 @@ const TABLE: readonly (readonly [path: string, allowed: readonly string[]])[] = 
   ],
   ['src/store/projection/', [...STORE_NEEDS, 'src/store/']],
   ['src/store/raw/', [...STORE_NEEDS, 'src/store/']],
+  ['src/store/cluster/', [...STORE_NEEDS, 'src/store/', 'src/store/projection/']],
   ['src/store/', STORE_NEEDS],
   ['src/accept/framing/', SUPPORT],
   ['src/accept/admission/', ACCEPT],

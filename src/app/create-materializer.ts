@@ -50,6 +50,7 @@ async function createMaterializer(
   await setAside.forgetAfter(nodeId, checkpoint)
   const needs = new TableNeedsStore(stores.writes.postgres, streams)
   const projection = new ProjectionStore(stores.writes.clickhouse, lease, {
+    place: await stores.insertPlace(nodeId),
     assertSame: () => stores.projection.assertSame(),
     readNeeds: (streamId) => needs.readOne(streamId),
     onFormError: tableErrors(log),

@@ -16,9 +16,14 @@ import {
 } from '../limits.ts'
 import type { DataDirectory } from '../machine/data-directory.ts'
 import { ClickHouse } from '../store/clickhouse.ts'
+import { ClickHouseHosts, splitHosts } from '../store/clickhouse-hosts.ts'
+import { ClusterLayout } from '../store/cluster/cluster-layout.ts'
+import { recordNodeShard } from '../store/cluster/node-shards.ts'
+import { ShardReplicas } from '../store/cluster/shard-replicas.ts'
 import { MemoryFiles } from '../store/memory-files.ts'
 import { ensureClickHouse, migratePostgres } from '../store/migrations/run.ts'
 import { Postgres } from '../store/postgres.ts'
+import type { InsertPlace } from '../store/projection/insert-place.ts'
 import { ProjectionIdentity } from '../store/projection/projection-identity.ts'
 import { ClockGuard } from '../store/raw/clock-guard.ts'
 import { NodeLease } from '../store/raw/node-lease.ts'
@@ -41,6 +46,8 @@ export interface Stores extends StoreClients {
   /** For the stages that bring events into the stores. */
   readonly writes: StoreClients
   readonly isClickHouseEmbedded: boolean
+  /** Where the inserts of a node number go; undefined for the one server that there is. */
+  readonly insertPlace: (nodeId: number) => Promise<InsertPlace | undefined>
   readonly lease: NodeLease
   readonly clock: ClockGuard
   readonly projection: ProjectionIdentity
@@ -74,6 +81,7 @@ export async function openStores(context: Context, directory: DataDirectory): Pr
   health.declare('clock', 'required')
   health.declare('projection', 'degraded')
   const [postgresUrl, clickhouseUrl] = await startServers(context, directory)
+  const layout = await readCluster(context, clickhouseUrl)
   const isClickHouseEmbedded = config.clickhouseUrl === undefined
   const connect = (lane: StoreLane): StoreClients => {
     const { postgresMax, clickhouseMax } = CONNECTIONS[lane]
@@ -86,8 +94,10 @@ export async function openStores(context: Context, directory: DataDirectory): Pr
     stoppers.push(() => postgres.end())
     const isForFiles = isClickHouseEmbedded && lane === 'write'
     const dataFiles = isForFiles ? MemoryFiles.tryOpenShared() : undefined
-    const connectionsMax = clickhouseMax
-    const clickhouse = new ClickHouse({ url: clickhouseUrl, dataFiles, lane, connectionsMax })
+    const clickhouse = new ClickHouse({
+      ...(layout?.options ?? { url: clickhouseUrl }),
+      ...{ dataFiles, lane, connectionsMax: clickhouseMax },
+    })
     stoppers.push(() => clickhouse.close())
     return { postgres, clickhouse }
   }
@@ -100,13 +110,40 @@ export async function openStores(context: Context, directory: DataDirectory): Pr
     leaseLost.inc()
     onFatal('the node number belongs to another process')
   }
-  const node = await claimNode(context, control, { directory, onLeaseLost })
+  const node = await claimNode(context, control, { directory, layout, onLeaseLost })
   stoppers.push(() => node.lease.stop())
   await node.projection.assertRecorded()
   const [reads, writes] = [connect('read'), connect('write')]
   stoppers.push(health.watch('postgres', () => control.postgres.ping()))
   stoppers.push(health.watch('clickhouse', () => control.clickhouse.ping()))
-  return { ...control, reads, writes, isClickHouseEmbedded, ...node, onLeaseLost }
+  const insertPlace = async (nodeId: number) => {
+    if (layout === undefined) return undefined
+    const shards = await recordNodeShard(control.postgres, nodeId, layout.shards)
+    const { shard } = shards
+    log.info({ nodeId, shard: shard.name }, 'the projection of this node number is on this shard')
+    const replicasMin = config.clickhouseReplicasMin
+    const place = new ShardReplicas({ ...layout.options, ...shards, replicasMin })
+    stoppers.push(() => place.clickhouse.close())
+    return place
+  }
+  return { ...control, reads, writes, isClickHouseEmbedded, insertPlace, ...node, onLeaseLost }
+}
+
+/** The servers of a cluster; undefined without one. */
+async function readCluster(
+  { config, log, stoppers }: Context,
+  url: string,
+): Promise<ClusterLayout | undefined> {
+  const { clickhouseCluster: cluster } = config
+  if (cluster === undefined) return undefined
+  const urls = splitHosts(url)
+  const hosts = new ClickHouseHosts(urls)
+  stoppers.push(async () => hosts.stop())
+  const layout = await ClusterLayout.read({ url: urls[0]!, cluster, hosts })
+  stoppers.push(() => layout.close())
+  const shards = layout.shards.map(({ name, replicas }) => `${name}: ${replicas.length}`)
+  log.info({ cluster, shards }, 'the projection is on a cluster: shards and replicas that answer')
+  return layout
 }
 
 /** The URLs of both stores. */
@@ -148,10 +185,14 @@ async function startServers(
 async function claimNode(
   { config, log }: Context,
   { postgres, clickhouse }: StoreClients,
-  parts: { readonly directory: DataDirectory; readonly onLeaseLost: () => void },
+  parts: {
+    readonly directory: DataDirectory
+    readonly layout: ClusterLayout | undefined
+    readonly onLeaseLost: () => void
+  },
 ): Promise<Pick<Stores, 'lease' | 'clock' | 'projection'>> {
   await migratePostgres(postgres, { log })
-  await ensureClickHouse(clickhouse)
+  await ensureClickHouse(clickhouse, parts.layout?.clients)
   const { nodeIdentity } = parts.directory
   const isEmbedded = config.clickhouseUrl === undefined
   const mayRebuild = config.rebuildProjection

@@ -17,10 +17,13 @@ const PING_MS_MAX = 2_000
 export class ClickHouseHost {
   /** With credentials; never shown. */
   readonly url: string
+  /** Whether it is pinged: then it is known when it is away. */
+  readonly isWatched: boolean
   #down = new AbortController()
 
-  constructor(url: string) {
+  constructor(url: string, isWatched: boolean) {
     this.url = url
+    this.isWatched = isWatched
   }
 
   get isAway(): boolean {
@@ -44,25 +47,35 @@ export class ClickHouseHost {
 }
 
 export class ClickHouseHosts {
-  readonly hosts: readonly ClickHouseHost[]
+  readonly #hosts: ClickHouseHost[]
   readonly #stopping = new AbortController()
 
   /** `urls`: each of one server, at least one, the first preferred. `stop` ends the pings. */
   constructor(urls: readonly string[], options: HostsOptions = {}) {
-    this.hosts = urls.map((url) => new ClickHouseHost(url))
+    this.#hosts = urls.map((url) => new ClickHouseHost(url, urls.length > 1))
     if (urls.length === 1) return
-    for (const host of this.hosts) void this.#watch(host, options)
+    for (const host of this.#hosts) void this.#watch(host, options)
   }
 
   /** Of some of them, with what is known of these; watched as long as all. */
   static of(hosts: readonly ClickHouseHost[]): ClickHouseHosts {
     const some = new ClickHouseHosts([])
-    return Object.assign(some, { hosts })
+    for (const host of hosts) some.add(host)
+    return some
+  }
+
+  get hosts(): readonly ClickHouseHost[] {
+    return this.#hosts
+  }
+
+  /** The least preferred. */
+  add(host: ClickHouseHost): void {
+    this.#hosts.push(host)
   }
 
   /** The first that is not known to be away; else the first, which may be back. */
   get first(): ClickHouseHost {
-    return this.hosts.find(({ isAway }) => !isAway) ?? this.hosts[0]!
+    return this.#hosts.find(({ isAway }) => !isAway) ?? this.#hosts[0]!
   }
 
   stop(): void {

@@ -101,7 +101,7 @@ export class ClickHouse {
     const settings = socket === undefined ? { ...SERVER_SETTINGS, ...clusterSettings } : undefined
     this.#makeClient = (hostUrl) => {
       return createClient({
-        url: hostUrl,
+        url: parseClickHouseUrl(hostUrl, connectionsMax).url,
         ...(agent && { http_agent: agent }),
         request_timeout: this.#requestMsMax,
         max_open_connections: connectionsMax,
@@ -176,9 +176,9 @@ export class ClickHouse {
     }
   }
 
-  /** Of several hosts, one that refuses connections is left alone until it answers pings. */
+  /** One that refuses connections is left alone until it answers pings. */
   #judge(host: ClickHouseHost, cause: unknown): void {
-    if (this.#hosts.hosts.length === 1) return
+    if (!host.isWatched) return
     const { code } = errorFields(cause)
     if (code !== undefined && UNREACHABLE_CODES.has(code)) host.report(true)
   }
@@ -191,9 +191,9 @@ export class ClickHouse {
     return client
   }
 
-  /** Ends with the given one, and where there are several hosts, when this one is found away. */
+  /** Ends with the given one, and when the host is found away. */
   #signal(host: ClickHouseHost, given?: AbortSignal): AbortSignal | undefined {
-    if (this.#hosts.hosts.length === 1 || host.isAway) return given
+    if (!host.isWatched || host.isAway) return given
     return given === undefined ? host.signal : AbortSignal.any([host.signal, given])
   }
 

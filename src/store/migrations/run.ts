@@ -3,7 +3,9 @@
  * lock lets one work, the others find it done. Each migration is one transaction with its record.
  */
 import { createHash } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { ClickHouse } from '../clickhouse.ts'
+import { onCluster } from '../clickhouse-place.ts'
 import { type Postgres, type PostgresClient, toStoreError } from '../postgres.ts'
 import { StoreError } from '../store-error.ts'
 import type { StoreLog } from '../store-log.ts'
@@ -15,6 +17,10 @@ const LOCK_KEY = '126943966294885'
 const LOCK_MS_MAX = 120_000
 /** How long one migration may take. */
 const MIGRATION_MS_MAX = 600_000
+
+/** How long a cluster's servers may take to make a database. */
+const DATABASE_MS_MAX = 30_000
+const DATABASE_LOOK_MS = 50
 
 export interface MigrateOptions {
   readonly log: StoreLog
@@ -53,10 +59,56 @@ export async function migratePostgres(
   }
 }
 
-/** Creates the database of the projection tables; the tables themselves are made per stream. */
-export async function ensureClickHouse(clickHouse: ClickHouse): Promise<void> {
-  const { database } = clickHouse
-  await clickHouse.command('CREATE DATABASE IF NOT EXISTS {database:Identifier}', { database })
+/**
+ * Creates the database of the projection tables; the tables themselves are made per stream. In a
+ * cluster it is one that passes statements about its tables on to all servers. A database is never
+ * converted: throws `StoreError` where it is of the other kind. `servers`: clients of each, which
+ * may not have it at once.
+ */
+export async function ensureClickHouse(
+  clickHouse: ClickHouse,
+  servers: readonly ClickHouse[] = [],
+): Promise<void> {
+  const { place } = clickHouse
+  const { database, cluster } = place
+  const found = await findDatabase(clickHouse)
+  if (found !== undefined && (found.engine === 'Replicated') !== (cluster !== undefined)) {
+    throw new StoreError(
+      'other',
+      cluster === undefined
+        ? `the ClickHouse database ${database} is Replicated: say of which cluster, ` +
+            'with --clickhouse-cluster'
+        : `the ClickHouse database ${database} is ${found.engine}, and a cluster needs a ` +
+            'Replicated one: name another database in SLUICE_CLICKHOUSE_URL; the projection is ' +
+            'then built anew there (docs/cluster.md)',
+    )
+  }
+  const path = `/clickhouse/databases/${database}`
+  const engine =
+    cluster === undefined ? '' : ` ENGINE = Replicated('${path}', '{shard}', '{replica}')`
+  await clickHouse.command(`CREATE DATABASE IF NOT EXISTS ${database}${onCluster(place)}${engine}`)
+  const deadline = performance.now() + DATABASE_MS_MAX
+  for (const server of servers) {
+    // One that is away makes it when it is back.
+    const isThere = () => findDatabase(server).catch(() => true)
+    while ((await isThere()) === undefined) {
+      if (performance.now() > deadline) {
+        throw new StoreError(
+          'unavailable',
+          `clickhouse: no database ${database} on each server yet`,
+        )
+      }
+      await sleep(DATABASE_LOOK_MS)
+    }
+  }
+}
+
+async function findDatabase(clickHouse: ClickHouse): Promise<{ engine: string } | undefined> {
+  const [found] = await clickHouse.query<{ engine: string }>(
+    'SELECT engine FROM system.databases WHERE name = {database:String}',
+    { database: clickHouse.database },
+  )
+  return found
 }
 
 interface Applied {

@@ -136,6 +136,7 @@ async function claimLocked(client: PostgresClient, options: IdentityOptions): Pr
   )
   await client.query('DELETE FROM checkpoints')
   await client.query('DELETE FROM set_aside_segments')
+  await client.query('DELETE FROM node_shards')
   await client.query('COMMIT')
   await writeFound(clickhouse, identity)
   await confirm(client)

@@ -16,14 +16,15 @@ import {
   type StreamSegment,
 } from '../../model/projection.ts'
 import type { SegmentId } from '../../model/segment-id.ts'
-import { segmentIdMs } from '../../model/segment-id.ts'
 import type { StreamId } from '../../model/stream.ts'
 import { NO_NEEDS, type TableNeeds } from '../../model/table-needs.ts'
-import type { ClickHouse, QueryParams } from '../clickhouse.ts'
+import type { ClickHouse } from '../clickhouse.ts'
 import { MEMORY_LIMIT_EXCEEDED, UNKNOWN_TABLE } from '../clickhouse-codes.ts'
+import { engineOf } from '../clickhouse-place.ts'
 import { InsertSpool } from '../insert-spool.ts'
 import { StoreError } from '../store-error.ts'
 import { countsSql, OWN_COUNTS, SHARED_COUNTS } from './counts.ts'
+import { type InsertPlace, OneServer } from './insert-place.ts'
 import { COMPACT_SETTINGS } from './table-form.ts'
 import { TableKeeper } from './table-keeper.ts'
 import { projectionTable, tableName } from './table-names.ts'
@@ -90,16 +91,12 @@ const SHARED_SETTINGS =
   "object_shared_data_serialization_version = 'map_with_buckets', " +
   "object_shared_data_serialization_version_for_zero_level_parts = 'map'"
 const SETTLE_MS_MAX = 120_000
-/** Ids asked for at a time: they travel in the request's URL, whose length is bounded. */
-const PRESENT_IDS_MAX = 256
-/** Tables asked at a time. */
-const PRESENT_TABLES_MAX = 32
 
 /**
  * Idempotent. Makes a stream's own table in the form for when nothing is known about its fields. In
  * the shared table a stream's rows lie together within each part.
  */
-export function createTableSql(database: string, streamId: StreamId): string {
+export function createTableSql(database: string, streamId: StreamId, engine = 'MergeTree'): string {
   const columns = columnsOf(streamId).map(([name, type]) => `${name} ${type}`)
   const isMixed = streamId === MIXED_STREAM
   const units = isMixed ? SHARED_COUNTS : OWN_COUNTS
@@ -107,7 +104,7 @@ export function createTableSql(database: string, streamId: StreamId): string {
   const merges = isMixed ? SHARED_SETTINGS : mergeSettings(MERGE_BYTES_MAX)
   return `CREATE TABLE IF NOT EXISTS ${projectionTable(database, streamId)}
     (${columns.join(', ')})
-    ENGINE = MergeTree PARTITION BY toDate(ingested_at)
+    ENGINE = ${engine} PARTITION BY toDate(ingested_at)
     ORDER BY (${isMixed ? 'stream_id, ' : ''}ingested_at, segment_id, ordinal)
     SETTINGS ${TABLE_SETTINGS}, ${COMPACT_SETTINGS}, ${merges}`
 }
@@ -128,6 +125,8 @@ function columnsOf(streamId: StreamId): readonly (readonly [name: string, type: 
 }
 
 export interface ProjectionStoreOptions {
+  /** By default the server that it is given. */
+  readonly place?: InsertPlace | undefined
   /** Rejects when the ClickHouse that answers is not the projection's any more. */
   readonly assertSame?: () => Promise<void>
   /** What the catalog knows about a stream; without it tables are made as if that were nothing. */
@@ -137,6 +136,7 @@ export interface ProjectionStoreOptions {
 }
 
 export class ProjectionStore {
+  readonly #place: InsertPlace
   readonly #clickhouse: ClickHouse
   readonly #keeper: TableKeeper
   /**
@@ -150,12 +150,14 @@ export class ProjectionStore {
   readonly #options: ProjectionStoreOptions
   #inserts = 0
 
+  /** Inserts and statements about tables go to `clickhouse`, or where `options.place` says. */
   constructor(
     clickhouse: ClickHouse,
     node: { readonly nodeId: number; readonly epoch: bigint },
     options: ProjectionStoreOptions = {},
   ) {
-    this.#clickhouse = clickhouse
+    this.#place = options.place ?? new OneServer(clickhouse)
+    this.#clickhouse = this.#place.clickhouse
     this.#keeper = new TableKeeper(clickhouse)
     this.#options = options
     this.#queryIdPrefix = `sluice-insert-${clickhouse.database}-${node.nodeId}-`
@@ -194,7 +196,6 @@ export class ProjectionStore {
     const table = projectionTable(this.#clickhouse.database, streamId)
     const sql = `INSERT INTO ${table} (${columns.join(', ')}) FORMAT Native`
     const isSmall = rows < WIDE_ROWS_MIN && bytesOf(data) < INDEXED_INSERT_BYTES_MIN
-    const settings = isSmall ? SMALL_INSERT_SETTINGS : INSERT_SETTINGS
     const queryId = `${this.#queryIdPrefix}${++this.#inserts}`
     try {
       if (!this.#known.has(streamId)) await this.#createTable(streamId)
@@ -203,8 +204,14 @@ export class ProjectionStore {
       throw cause
     }
     try {
+      const settings = {
+        ...(isSmall ? SMALL_INSERT_SETTINGS : INSERT_SETTINGS),
+        ...this.#place.settings(),
+      }
       await this.#clickhouse.insertNative(sql, data, { queryId, settings })
+      await this.#place.stored(tableName(streamId))
     } catch (cause) {
+      this.#place.failed(cause)
       // Somebody dropped the table: the next try makes it again.
       if (cause instanceof StoreError && cause.clickHouseCode === UNKNOWN_TABLE) {
         this.#known.delete(streamId)
@@ -232,69 +239,7 @@ export class ProjectionStore {
    * Throws `StoreError`.
    */
   async findPresent(segments: readonly StreamSegment[]): Promise<ReadonlySet<SegmentId>> {
-    const present = new Set<SegmentId>()
-    // In the order of ids, each request concerns few parts.
-    const byId = segments.toSorted((a, b) => (a.segmentId < b.segmentId ? -1 : 1))
-    for (const some of slices(byId, PRESENT_IDS_MAX)) {
-      for (const id of await this.#findShared(some)) present.add(id)
-    }
-    const rest = byId.filter(({ segmentId }) => !present.has(segmentId))
-    const tables = await this.#existing([...new Set(rest.map(({ streamId }) => streamId))])
-    for (const some of slices(tables, PRESENT_TABLES_MAX)) {
-      const streamIds = new Set(some)
-      const asked = rest.filter(({ streamId }) => streamIds.has(streamId))
-      for (const some of slices(asked, PRESENT_IDS_MAX)) {
-        for (const id of await this.#findOwn(some)) present.add(id)
-      }
-    }
-    return present
-  }
-
-  async #findShared(segments: readonly StreamSegment[]): Promise<SegmentId[]> {
-    const streams = [...new Set(segments.map(({ streamId }) => streamId))]
-    try {
-      const present = presentSql(this.#clickhouse.database, MIXED_STREAM)
-      const sql = `${present} AND stream_id IN ({streams:Array(UInt32)})`
-      return await this.#readIds(`${sql} GROUP BY segment_id`, segments, { streams })
-    } catch (cause) {
-      if (cause instanceof StoreError && cause.clickHouseCode === UNKNOWN_TABLE) return []
-      throw cause
-    }
-  }
-
-  /** Precondition: the streams' tables exist. */
-  #findOwn(segments: readonly StreamSegment[]): Promise<SegmentId[]> {
-    const streams = [...new Set(segments.map(({ streamId }) => streamId))]
-    const { database } = this.#clickhouse
-    const parts = streams.map((streamId) => `${presentSql(database, streamId)} GROUP BY segment_id`)
-    return this.#readIds(parts.join(' UNION ALL '), segments)
-  }
-
-  async #readIds(
-    sql: string,
-    segments: readonly StreamSegment[],
-    params: QueryParams = {},
-  ): Promise<SegmentId[]> {
-    const ids = segments.map(({ segmentId }) => segmentId)
-    const times = ids.map(segmentIdMs)
-    const range = { from: Math.min(...times), to: Math.max(...times) }
-    const rows = await this.#clickhouse.query<{ id: string }>(sql, { ...params, ...range, ids })
-    return rows.map((row) => BigInt(row.id) as SegmentId)
-  }
-
-  /** Those of the streams that have a table of their own. */
-  async #existing(streamIds: readonly StreamId[]): Promise<StreamId[]> {
-    const existing: StreamId[] = []
-    for (const some of slices(streamIds, PRESENT_IDS_MAX)) {
-      const byName = new Map(some.map((streamId) => [tableName(streamId), streamId]))
-      const rows = await this.#clickhouse.query<{ name: string }>(
-        `SELECT name FROM system.tables
-          WHERE database = {database:String} AND name IN ({names:Array(String)})`,
-        { database: this.#clickhouse.database, names: [...byName.keys()] },
-      )
-      existing.push(...rows.map(({ name }) => byName.get(name)!))
-    }
-    return existing
+    return this.#place.findPresent(segments)
   }
 
   /**
@@ -307,7 +252,7 @@ export class ProjectionStore {
     const deadline = performance.now() + SETTLE_MS_MAX
     let waitedFor: readonly string[] | undefined
     for (;;) {
-      const running = new Set(await this.#runningInserts())
+      const running = new Set(await this.#place.findRunning(this.#queryIdPrefix))
       waitedFor = (waitedFor ?? [...running]).filter((id) => running.has(id))
       if (waitedFor.length === 0) return
       if (performance.now() > deadline) {
@@ -317,20 +262,10 @@ export class ProjectionStore {
     }
   }
 
-  async #runningInserts(): Promise<string[]> {
-    const rows = await this.#clickhouse.query<{ id: string }>(
-      // The embedded engine shows our query id only at the end of its own `log_comment`.
-      `SELECT concat(query_id, Settings['log_comment']) AS id FROM system.processes
-        WHERE startsWith(query_id, {prefix:String})
-           OR position(Settings['log_comment'], {tag:String}) > 0`,
-      { prefix: this.#queryIdPrefix, tag: `/${this.#queryIdPrefix}` },
-    )
-    return rows.map(({ id }) => id)
-  }
-
   async #createTable(streamId: StreamId): Promise<void> {
     await this.#options.assertSame?.()
-    await this.#clickhouse.command(createTableSql(this.#clickhouse.database, streamId))
+    const { place } = this.#clickhouse
+    await this.#clickhouse.command(createTableSql(place.database, streamId, engineOf(place)))
     if (streamId === MIXED_STREAM) await this.#keeper.bringSharedIntoForm()
     else await this.#bringIntoForm(streamId)
     this.#known.add(streamId)
@@ -370,16 +305,4 @@ export class ProjectionStore {
 function bytesOf(data: readonly Uint8Array[] | InsertSpool): number {
   if (data instanceof InsertSpool) return data.bytes
   return data.reduce((sum, { byteLength }) => sum + byteLength, 0)
-}
-
-/** Without its GROUP BY; `ingested_at` bounds what is read. */
-function presentSql(database: string, streamId: StreamId): string {
-  return `SELECT toString(segment_id) AS id FROM ${projectionTable(database, streamId)}
-    WHERE ingested_at >= fromUnixTimestamp64Milli({from:Int64})
-      AND ingested_at <= fromUnixTimestamp64Milli({to:Int64})
-      AND segment_id IN ({ids:Array(UInt64)})`
-}
-
-function* slices<T>(all: readonly T[], lengthMax: number): Generator<readonly T[]> {
-  for (let at = 0; at < all.length; at += lengthMax) yield all.slice(at, at + lengthMax)
 }

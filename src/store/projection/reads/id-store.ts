@@ -105,13 +105,16 @@ export function idSql(
   tables: PresentTables,
   params: SqlParams,
 ): string | undefined {
-  const source = rowSource(rowOptions(question, params), place, tables, params)
-  if (source === undefined) return undefined
   const direction = question.newestFirst ? 'DESC' : 'ASC'
+  const first =
+    `ORDER BY segment ${direction}, place ${direction} ` +
+    `LIMIT ${params.add('UInt32', question.limit)}`
+  const options = rowOptions(question, params)
+  const source = rowSource({ ...options, ...ofEachShard(place, first) }, place, tables, params)
+  if (source === undefined) return undefined
   // Names of their own: an alias hides the column that it is made of.
   return `SELECT stream, toString(segment) AS id, place AS ordinal FROM ${source}
-    ORDER BY segment ${direction}, place ${direction}
-    LIMIT ${params.add('UInt32', question.limit)} ${NO_PROJECTIONS}`
+    ${first} ${NO_PROJECTIONS}`
 }
 
 /** The same in the order of event times. */
@@ -131,13 +134,18 @@ export function timedSql(
     columns: (branch) => `${options.columns(branch)}, ${NANOSECONDS} AS ns`,
     where: (branch) => [options.where?.(branch) ?? 'true', ...beyond].join(' AND '),
   }
-  const source = rowSource(timed, place, tables, params)
-  if (source === undefined) return undefined
   const direction = question.newestFirst ? 'DESC' : 'ASC'
   const order = ['ns', 'segment', 'place'].map((name) => `${name} ${direction}`).join(', ')
+  const first = `ORDER BY ${order} LIMIT ${params.add('UInt32', question.limit)}`
+  const source = rowSource({ ...timed, ...ofEachShard(place, first) }, place, tables, params)
+  if (source === undefined) return undefined
   return `SELECT stream, toString(segment) AS id, place AS ordinal, toString(ns) AS time
-    FROM ${source} ORDER BY ${order}
-    LIMIT ${params.add('UInt32', question.limit)} ${NO_PROJECTIONS}`
+    FROM ${source} ${first} ${NO_PROJECTIONS}`
+}
+
+/** Shards send the first of theirs, not all that match. */
+function ofEachShard({ cluster }: ClickHousePlace, first: string): Pick<RowSourceOptions, 'tail'> {
+  return cluster === undefined ? {} : { tail: () => first }
 }
 
 const NANOSECONDS = 'toUnixTimestamp64Nano(event_time)'

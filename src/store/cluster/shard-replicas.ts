@@ -1,0 +1,232 @@
+/**
+ * The shards that a node's segments are on, seen as one place. Inserts go to the first replica that
+ * answers of the node's current shard. They count when every replica that answers has them, so that
+ * reads may go to any: each is told to fetch what the others have. The engine's own quorum is not
+ * asked for: a part that misses it can be dropped later, by a replica that was away.
+ *
+ * What an insert of unknown outcome has brought can only be known once it is over. It is over on a
+ * replica that answers and does not run it. It is over on one that is silent when Keeper has ended
+ * its session and the insert's own time is over. Then each replica that answers is asked, after it
+ * has fetched what the others have. One that has a segment which another lacks may hold a part that
+ * Keeper does not know, which the server drops after five minutes: so that is not known yet.
+ */
+
+import { MIXED_STREAM } from '../../model/mixed-runs.ts'
+import type { StreamSegment } from '../../model/projection.ts'
+import type { SegmentId } from '../../model/segment-id.ts'
+import type { StreamId } from '../../model/stream.ts'
+import { ClickHouse, type QuerySettings } from '../clickhouse.ts'
+import { UNKNOWN_STATUS_OF_INSERT, UNKNOWN_TABLE } from '../clickhouse-codes.ts'
+import type { ClickHouseHost } from '../clickhouse-hosts.ts'
+import { findRunningInserts, type InsertPlace } from '../projection/insert-place.ts'
+import { PresentSegments } from '../projection/present-segments.ts'
+import { tableName } from '../projection/table-names.ts'
+import { StoreError, UNREACHABLE_CODES } from '../store-error.ts'
+import type { ClusterShard, ShardReplica } from './cluster-layout.ts'
+
+export interface ShardReplicasOptions {
+  /** See `ClusterOptions.url`. */
+  readonly url: string
+  readonly cluster: string
+  /** Where the node inserts from now on. */
+  readonly shard: ClusterShard
+  /** Where it ever did, that one among them. */
+  readonly recorded: readonly ClusterShard[]
+  /** Replicas that must store an insert at least. */
+  readonly replicasMin: number
+  /** For tests. */
+  readonly insertMsMax?: number
+}
+
+/** How long an insert may take, by the server's clock. */
+const INSERT_MS_MAX = 60_000
+const ASK_MS_MAX = 10_000
+const SYNC_S_MAX = 10
+const SYNC_GRACE_S = 5
+/** ClickHouse looks after so long whether Keeper knows a part, and drops it where it does not. */
+const UNKNOWN_PART_MS = 330_000
+
+export class ShardReplicas implements InsertPlace {
+  readonly clickhouse: ClickHouse
+  readonly #options: ShardReplicasOptions
+  readonly #insertMsMax: number
+  /** When the last insert may have begun; at first that of an earlier run. */
+  #lastInsertAtMs = performance.now()
+  /** Where the last insert went. */
+  #insertHost: ClickHouseHost | undefined
+  /** Until then such a host may not know what it has. */
+  readonly #unsureUntilMs = new Map<ClickHouseHost, number>()
+
+  constructor(options: ShardReplicasOptions) {
+    const { url, cluster, shard, insertMsMax = INSERT_MS_MAX } = options
+    this.#options = options
+    this.#insertMsMax = insertMsMax
+    const { hosts } = shard
+    this.clickhouse = new ClickHouse({ url, hosts, cluster, isOneShard: true, lane: 'write' })
+  }
+
+  settings(): QuerySettings {
+    this.#lastInsertAtMs = performance.now()
+    this.#insertHost = this.#options.shard.hosts.first
+    return {
+      insert_quorum: '0',
+      max_execution_time: this.#insertMsMax / 1_000,
+      // What is there is asked for, by its ids. Tokens of earlier inserts would make a segment
+      // that was lost look stored.
+      insert_deduplicate: 0,
+    }
+  }
+
+  /** A replica that is found away meanwhile fetches it when it is back. */
+  async stored(table: string): Promise<void> {
+    const { shard, replicasMin } = this.#options
+    const synced = await Promise.allSettled(
+      shard.replicas.map(({ host, clickhouse }) => {
+        return host.isAway
+          ? Promise.reject(unknown(`${host.name} is away`))
+          : sync(clickhouse, table)
+      }),
+    )
+    const failed = synced.filter((one, index) => {
+      return one.status === 'rejected' && !shard.replicas[index]!.host.isAway
+    })
+    for (const one of failed) if (one.status === 'rejected') throw one.reason
+    const stored = synced.filter(({ status }) => status === 'fulfilled').length
+    if (stored >= Math.min(replicasMin, shard.replicas.length)) return
+    throw unknown(`${stored} replica(s) of shard ${shard.name} store an insert, of ${replicasMin}`)
+  }
+
+  failed(cause: unknown): void {
+    const host = this.#insertHost
+    if (host === undefined || !isOfUnknownPart(cause)) return
+    this.#unsureUntilMs.set(host, performance.now() + UNKNOWN_PART_MS)
+  }
+
+  async findPresent(segments: readonly StreamSegment[]): Promise<ReadonlySet<SegmentId>> {
+    const present = new Set<SegmentId>()
+    for (const shard of this.#options.recorded) {
+      for (const id of await this.#presentIn(shard, segments)) present.add(id)
+    }
+    return present
+  }
+
+  async findRunning(prefix: string): Promise<string[]> {
+    const running = await Promise.all(
+      this.#options.recorded.map((shard) => this.#runningIn(shard, prefix)),
+    )
+    return running.flat()
+  }
+
+  async #presentIn(
+    { name, replicas }: ClusterShard,
+    segments: readonly StreamSegment[],
+  ): Promise<ReadonlySet<SegmentId>> {
+    const asked = await Promise.allSettled(
+      answering(replicas).map(async ({ host, clickhouse }) => ({
+        host,
+        present: await presentOn(clickhouse, segments),
+      })),
+    )
+    const answers = asked.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
+    const [first, ...others] = answers
+    if (first === undefined) {
+      const failure = asked.find((one) => one.status === 'rejected')
+      throw failure?.reason ?? unknown(`no replica of shard ${name} answers`)
+    }
+    const unsureUntilMs = this.#unsureUntilMs.get(first.host) ?? 0
+    if (others.length === 0 && performance.now() < unsureUntilMs) {
+      throw unknown(`${first.host.name} may not know yet what it has, and no other replica answers`)
+    }
+    const isSame = ({ present }: typeof first) => {
+      return (
+        present.size === first.present.size && [...present].every((id) => first.present.has(id))
+      )
+    }
+    if (!others.every(isSame))
+      throw unknown(`the replicas of shard ${name} do not have the same yet`)
+    return first.present
+  }
+
+  async #runningIn({ name, replicas }: ClusterShard, prefix: string): Promise<string[]> {
+    const asked = await Promise.allSettled(
+      answering(replicas).map(async ({ clickhouse }) => ({
+        clickhouse,
+        ids: await findRunningInserts(clickhouse, prefix, AbortSignal.timeout(ASK_MS_MAX)),
+      })),
+    )
+    const answers = asked.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
+    const [any] = answers
+    if (any === undefined) throw unknown(`no replica of shard ${name} answers`)
+    const known = await readReplicas(any.clickhouse)
+    if (known.active > answers.length) {
+      throw unknown(`a replica of shard ${name} is silent, and may still be inserting`)
+    }
+    const isSilent = known.all > answers.length
+    if (isSilent && performance.now() < this.#lastInsertAtMs + this.#insertMsMax) {
+      throw unknown(`an insert on a replica of shard ${name} that went away may not be over yet`)
+    }
+    return answers.flatMap(({ ids }) => ids)
+  }
+}
+
+/** After the replica has fetched what the shard's others have. */
+async function presentOn(
+  clickhouse: ClickHouse,
+  segments: readonly StreamSegment[],
+): Promise<ReadonlySet<SegmentId>> {
+  const present = new PresentSegments(clickhouse)
+  const streams = new Set<StreamId>(segments.map(({ streamId }) => streamId))
+  const tables = await present.findTables([MIXED_STREAM, ...streams])
+  for (const streamId of tables) await sync(clickhouse, tableName(streamId))
+  return present.find(segments)
+}
+
+/** Fetches what the shard's other replicas have of the table by now. */
+async function sync(clickhouse: ClickHouse, table: string): Promise<void> {
+  try {
+    const sql = `SYSTEM SYNC REPLICA ${clickhouse.database}.${table} LIGHTWEIGHT`
+    await clickhouse.command(sql, undefined, {
+      settings: { receive_timeout: SYNC_S_MAX },
+      signal: AbortSignal.timeout((SYNC_S_MAX + SYNC_GRACE_S) * 1_000),
+    })
+  } catch (cause) {
+    // What is not there yet has nothing.
+    if (!(cause instanceof StoreError && cause.clickHouseCode === UNKNOWN_TABLE)) throw cause
+  }
+}
+
+function answering(replicas: readonly ShardReplica[]): ShardReplica[] {
+  return replicas.filter(({ host }) => !host.isAway)
+}
+
+/** Whether the replica may have a part of which it does not know whether Keeper has it. */
+function isOfUnknownPart(cause: unknown): boolean {
+  if (!(cause instanceof StoreError)) return false
+  const { clickHouseCode, code, kind, message } = cause
+  if (clickHouseCode === UNKNOWN_STATUS_OF_INSERT) return true
+  // Ours: the server may go on.
+  return (
+    kind === 'unavailable' &&
+    clickHouseCode === undefined &&
+    !UNREACHABLE_CODES.has(code ?? '') &&
+    /timeout|abort/i.test(message)
+  )
+}
+
+/** Of the shard, by any of its tables; none where there is no table yet. */
+async function readReplicas(clickhouse: ClickHouse): Promise<{ all: number; active: number }> {
+  const [row] = await clickhouse.query<{ all: number; active: number }>(
+    `SELECT toUInt32(max(total_replicas)) AS all, toUInt32(max(active_replicas)) AS active
+     FROM system.replicas WHERE database = {database:String} AND table IN (
+       SELECT name FROM system.tables
+       WHERE database = {database:String} AND engine = 'ReplicatedMergeTree' ORDER BY name LIMIT 1)`,
+    { database: clickhouse.database },
+    {},
+    { signal: AbortSignal.timeout(ASK_MS_MAX) },
+  )
+  return row ?? { all: 0, active: 0 }
+}
+
+function unknown(text: string): StoreError {
+  return new StoreError('unavailable', `clickhouse: ${text}`)
+}
