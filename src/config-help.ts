@@ -1,12 +1,19 @@
 /** `--help`, made from the table of options. */
 import { allowed, OPTION_NAMES, OPTIONS, type Option } from './config.ts'
 
+/** In place of the service: see `store/cluster/check-clickhouse.ts`. */
+export const CHECK_COMMAND = 'check-clickhouse'
+
 const HELP_COLUMNS = 90
 const HELP_INDENT = ' '.repeat(6)
 
 /** The text of `--help`: every option with its variable, values and default. */
 export function helpText(): string {
-  const lines = ['Usage: sluice [options]', '', 'Durable log ingest over HTTP.', '', 'Options:']
+  const lines = ['Usage: sluice [options]', `       sluice ${CHECK_COMMAND} [options]`, '']
+  lines.push('Durable log ingest over HTTP.', '')
+  lines.push(`${CHECK_COMMAND} tries what is needed on the ClickHouse that the options name, in a`)
+  lines.push("database of its own (the name of the projection's and _check), and drops it.", '')
+  lines.push('Options:')
   for (const name of OPTION_NAMES) {
     const option: Option = OPTIONS[name]
     lines.push(`  ${option.flag} <${placeholder(option)}>`)

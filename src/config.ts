@@ -6,7 +6,7 @@ import { accessSync, constants } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { BODY_BYTES_MAX, IN_FLIGHT_BYTES_MAX } from './limits.ts'
 import { splitHosts } from './store/clickhouse-hosts.ts'
-import { CLUSTER_NAME } from './store/clickhouse-place.ts'
+import { PLACE_NAME } from './store/clickhouse-place.ts'
 
 /** Age of the oldest waiting block that triggers an insert. */
 export const MATERIALIZE_DELAY_MS_MAX = 2_000
@@ -27,6 +27,10 @@ export interface Config {
   readonly clickhouseCluster: string | undefined
   /** How many replicas must have stored an insert, of those that a shard has. */
   readonly clickhouseReplicasMin: number
+  /** Of the projection's tables; undefined: the server's default. */
+  readonly clickhouseStoragePolicy: string | undefined
+  /** Age in days from which the projection is moved to that policy's last volume. */
+  readonly clickhouseColdDays: number | undefined
   /** Whether a ClickHouse may be taken that is empty though the projection was in another. */
   readonly rebuildProjection: boolean
   readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined
@@ -137,7 +141,27 @@ export const OPTIONS = {
     max: 9,
     default: '1',
     sentence:
-      "Replicas of a cluster's shard that must store what is inserted; those that answer always do.",
+      "Replicas of a cluster's shard that must store what is inserted; those that answer " +
+      'always do.',
+  },
+  clickhouseStoragePolicy: {
+    flag: '--clickhouse-storage-policy',
+    env: 'SLUICE_CLICKHOUSE_STORAGE_POLICY',
+    kind: 'name',
+    default: "none: the server's own",
+    sentence:
+      "Storage policy of the projection's tables on a ClickHouse server; it must have a volume " +
+      'called `default`.',
+  },
+  clickhouseColdDays: {
+    flag: '--clickhouse-cold-days',
+    env: 'SLUICE_CLICKHOUSE_COLD_DAYS',
+    kind: 'integer',
+    min: 1,
+    max: 36_500,
+    unit: 'days',
+    default: 'none: nothing is moved',
+    sentence: "Age at which a day of the projection moves to the storage policy's last volume.",
   },
   rebuildProjection: {
     flag: '--rebuild-projection',
@@ -323,7 +347,7 @@ function isAllowed(option: Option, value: string): boolean {
         return URL.canParse(url) && option.protocols.includes(new URL(url).protocol)
       })
     case 'name':
-      return CLUSTER_NAME.test(value)
+      return PLACE_NAME.test(value)
     case 'file':
       return isReadable(value)
     default:
@@ -388,6 +412,8 @@ function configOf(settings: Settings, warnings: readonly string[]): Config {
     postgresUrl: settings.get('postgresUrl'),
     ...clusterOf(settings),
     clickhouseReplicasMin: integer('clickhouseReplicasMin'),
+    clickhouseStoragePolicy: settings.get('clickhouseStoragePolicy'),
+    clickhouseColdDays: optional('clickhouseColdDays'),
     rebuildProjection: text('rebuildProjection') === 'true',
     tls: tlsOf(settings.get('tlsCert'), settings.get('tlsKey')),
     workers: settings.has('workers') ? integer('workers') : Math.max(1, cores - 1),
@@ -411,6 +437,13 @@ function clusterOf(settings: Settings): Pick<Config, 'clickhouseUrl' | 'clickhou
   }
   if (clickhouseCluster === undefined && clickhouseUrl && splitHosts(clickhouseUrl).length > 1) {
     throw new ConfigError(`${url} names several servers, which needs ${cluster}`)
+  }
+  const { clickhouseStoragePolicy: policy, clickhouseColdDays: days } = OPTIONS
+  if (settings.has('clickhouseStoragePolicy') && clickhouseUrl === undefined) {
+    throw new ConfigError(`${policy.flag} needs ${url}: the embedded engine has one disk`)
+  }
+  if (settings.has('clickhouseColdDays') && !settings.has('clickhouseStoragePolicy')) {
+    throw new ConfigError(`${days.flag} needs ${policy.flag}`)
   }
   return { clickhouseUrl, clickhouseCluster }
 }

@@ -4,7 +4,8 @@ import { existsSync } from 'node:fs'
 import { setFlagsFromString } from 'node:v8'
 import { type App, startApp } from './app/app.ts'
 import { type Config, ConfigError, parseConfig } from './config.ts'
-import { helpText } from './config-help.ts'
+import { CHECK_COMMAND, helpText } from './config-help.ts'
+import { checkClickHouse } from './store/cluster/check-clickhouse.ts'
 import { createLog } from './telemetry/log.ts'
 import { version } from './version.ts'
 
@@ -86,11 +87,29 @@ async function run(config: Config): Promise<void> {
   announce(config, await starting)
 }
 
+/** Tries what the projection needs on the ClickHouse of the configuration. */
+async function check(config: Config): Promise<number> {
+  const { clickhouseUrl: url, clickhouseCluster: cluster } = config
+  if (url === undefined) throw new ConfigError(`${CHECK_COMMAND} needs --clickhouse-url`)
+  const say = (line: string) => console.log(line)
+  const failures = await checkClickHouse({
+    url,
+    cluster,
+    storagePolicy: config.clickhouseStoragePolicy,
+    say,
+  })
+  say(failures === 0 ? 'All of it holds.' : `${failures} of it do not hold: see docs/cluster.md.`)
+  return failures === 0 ? 0 : EXIT_FAILURE
+}
+
 async function main(): Promise<void> {
   try {
-    const parsed = parseConfig(process.argv.slice(2), process.env)
+    const [command, ...rest] = process.argv.slice(2)
+    const isCheck = command === CHECK_COMMAND
+    const parsed = parseConfig(isCheck ? rest : process.argv.slice(2), process.env)
     if (parsed.kind === 'help') console.log(helpText())
     else if (parsed.kind === 'version') console.log(version)
+    else if (isCheck) process.exitCode = await check(parsed.config)
     else await run(parsed.config)
   } catch (cause) {
     const message = cause instanceof Error ? cause.message : String(cause)

@@ -96,6 +96,7 @@ export async function openStores(context: Context, directory: DataDirectory): Pr
     const dataFiles = isForFiles ? MemoryFiles.tryOpenShared() : undefined
     const clickhouse = new ClickHouse({
       ...(layout?.options ?? { url: clickhouseUrl }),
+      storagePolicy: config.clickhouseStoragePolicy,
       ...{ dataFiles, lane, connectionsMax: clickhouseMax },
     })
     stoppers.push(() => clickhouse.close())
@@ -134,12 +135,12 @@ async function readCluster(
   { config, log, stoppers }: Context,
   url: string,
 ): Promise<ClusterLayout | undefined> {
-  const { clickhouseCluster: cluster } = config
+  const { clickhouseCluster: cluster, clickhouseStoragePolicy: storagePolicy } = config
   if (cluster === undefined) return undefined
   const urls = splitHosts(url)
   const hosts = new ClickHouseHosts(urls)
   stoppers.push(async () => hosts.stop())
-  const layout = await ClusterLayout.read({ url: urls[0]!, cluster, hosts })
+  const layout = await ClusterLayout.read({ url: urls[0]!, cluster, storagePolicy, hosts })
   stoppers.push(() => layout.close())
   const shards = layout.shards.map(({ name, replicas }) => `${name}: ${replicas.length}`)
   log.info({ cluster, shards }, 'the projection is on a cluster: shards and replicas that answer')

@@ -1,11 +1,13 @@
 /** Builds retention and compaction of a cell. */
+import { ColdMover } from '../retain/cold-mover.ts'
 import { Compactor } from '../retain/compactor.ts'
 import { ProjectionTrimmer } from '../retain/projection-trimmer.ts'
-import { Retainer, type RetainObserver } from '../retain/retainer.ts'
+import { Retainer, type RetainObserver, type Round } from '../retain/retainer.ts'
 import { RowRemover } from '../retain/row-remover.ts'
 import { Splitter } from '../retain/splitter.ts'
 import { type TableObserver, TableReconciler } from '../retain/table-reconciler.ts'
 import { TableNeedsStore } from '../store/catalog/table-needs-store.ts'
+import { ColdParts } from '../store/projection/cold-parts.ts'
 import { MixedParts } from '../store/projection/mixed-parts.ts'
 import { ProjectionParts } from '../store/projection/projection-parts.ts'
 import { TableKeeper } from '../store/projection/table-keeper.ts'
@@ -74,6 +76,7 @@ export function startRetainer(cell: CellContext, storage: StorageStore): void {
     compact: (signal) => compactor.round(signal),
     trimProjection: (signal) => trimmer.round(signal),
     reconcileTables: (signal) => reconciler.round(signal),
+    moveCold: coldRound(cell),
     observer,
   })
   metrics.gauge(
@@ -83,6 +86,25 @@ export function startRetainer(cell: CellContext, storage: StorageStore): void {
   )
   retainer.start()
   stoppers.push(() => retainer.stop())
+}
+
+/** Undefined where nothing is moved. */
+function coldRound({ config, stores, metrics, log }: CellContext): Round | undefined {
+  const { clickhouseStoragePolicy: policy, clickhouseColdDays: days } = config
+  if (policy === undefined || days === undefined) return undefined
+  const moves = metrics.counter(
+    'ingest_projection_cold_moves_total',
+    "Days of a projection table that began to move to the storage policy's last volume",
+  )
+  const mover = new ColdMover({
+    parts: new ColdParts(stores.clickhouse),
+    ...{ policy, days },
+    onMoved: ({ streamId, id }) => {
+      moves.inc()
+      log.info({ streamId, day: id }, 'a day of the projection moves to the last volume')
+    },
+  })
+  return (signal) => mover.round(signal)
 }
 
 function retainObserver(metrics: Metrics, log: Log): RetainObserver {
@@ -101,7 +123,7 @@ function retainObserver(metrics: Metrics, log: Log): RetainObserver {
     'ingest_retain_errors_total',
     'Rounds of retention that failed and will be tried again',
     'part',
-    ['rows', 'projection', 'compaction', 'merge-bounds', 'tables'],
+    ['rows', 'projection', 'compaction', 'merge-bounds', 'tables', 'cold'],
   )
   return {
     ...compactionObserver(metrics, log),

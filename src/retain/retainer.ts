@@ -16,8 +16,11 @@ export const RETAIN_PROJECTION_MS = 10_000
 /** How often tables are compared with the form that they should have. */
 export const RETAIN_TABLES_MS = 10_000
 
+/** How often days are looked for that are old enough to be moved. */
+export const RETAIN_COLD_MS = 30_000
+
 export type RemoveReason = 'age' | 'bytes' | 'deleted'
-export type RetainPart = 'rows' | 'projection' | 'compaction' | 'merge-bounds' | 'tables'
+export type RetainPart = 'rows' | 'projection' | 'compaction' | 'merge-bounds' | 'tables' | 'cold'
 
 export interface RetainObserver {
   readonly onWorker: (isWorker: boolean) => void
@@ -56,6 +59,8 @@ export interface RetainerOptions {
   readonly compact: Round
   readonly trimProjection: Round
   readonly reconcileTables?: Round
+  /** Only where days are moved to another volume. */
+  readonly moveCold?: Round | undefined
   readonly observer: RetainObserver
   /** For tests. */
   readonly roundMs?: number
@@ -81,6 +86,10 @@ export class Retainer {
       this.#repeat('rows', roundMs, (signal) => this.#workOnRows(signal)),
       this.#repeat('projection', projectionMs, async (signal) => {
         return this.#options.lock.isHeld && (await this.#options.trimProjection(signal))
+      }),
+      this.#repeat('cold', RETAIN_COLD_MS, async (signal) => {
+        const { lock, moveCold } = this.#options
+        return lock.isHeld && ((await moveCold?.(signal)) ?? false)
       }),
       this.#repeat('tables', RETAIN_TABLES_MS, async (signal) => {
         const { lock, reconcileTables } = this.#options

@@ -8,11 +8,19 @@ export interface ClickHousePlace {
   readonly database: string
   /** As the servers' configuration calls it; undefined on one server. */
   readonly cluster: string | undefined
+  /** Of tables, beside the server's default. */
+  readonly storagePolicy: string | undefined
   /** Only the shard that is asked counts: for those who write to it. */
   readonly isOneShard: boolean
 }
 
-export const CLUSTER_NAME = /^[A-Za-z0-9_-]{1,64}$/
+/** Of a cluster or a storage policy. */
+export const PLACE_NAME = /^[A-Za-z0-9_-]{1,64}$/
+
+/** What a table has of its place, beside its own settings: begins with a comma. */
+export function placeSettings({ storagePolicy }: Pick<ClickHousePlace, 'storagePolicy'>): string {
+  return storagePolicy === undefined ? '' : `, storage_policy = '${storagePolicy}'`
+}
 
 /** For use after FROM: the table's rows on all shards. */
 export function rowsOf(place: ClickHousePlace, table: string): string {
@@ -40,6 +48,6 @@ export function onCluster({ cluster }: ClickHousePlace): string {
 }
 
 /** Of a table whose replicas have the same rows. */
-export function engineOf({ cluster }: ClickHousePlace): string {
+export function engineOf({ cluster }: Pick<ClickHousePlace, 'cluster'>): string {
   return cluster === undefined ? 'MergeTree' : 'ReplicatedMergeTree'
 }

@@ -35,6 +35,8 @@ export interface ClickHouseOptions {
   readonly hosts?: ClickHouseHosts | undefined
   /** The projection is on the shards of this cluster. */
   readonly cluster?: string | undefined
+  /** Of tables that are made. */
+  readonly storagePolicy?: string | undefined
   /** All hosts are replicas of one shard, which alone is meant. */
   readonly isOneShard?: boolean
   readonly requestMsMax?: number
@@ -91,8 +93,8 @@ export class ClickHouse {
   constructor(options: ClickHouseOptions) {
     const connectionsMax = options.connectionsMax ?? CONNECTIONS_MAX_DEFAULT
     const { url, agent, database, socket } = parseClickHouseUrl(options.url, connectionsMax)
-    const { lane, cluster, isOneShard = false } = options
-    this.place = { database, cluster, isOneShard }
+    const { lane, cluster, storagePolicy, isOneShard = false } = options
+    this.place = { database, cluster, storagePolicy, isOneShard }
     this.#hosts = options.hosts ?? new ClickHouseHosts([url])
     this.#embedded = socket && new EmbeddedQueries(socket, { connectionsMax, lane })
     this.#dataFiles = options.dataFiles

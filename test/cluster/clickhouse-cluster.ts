@@ -8,6 +8,7 @@ import { mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { configXml, SMALL_SERVER } from '../../src/embedded/clickhouse-config.ts'
 import { makeDirectory, removeDirectory } from '../store/temporary.ts'
 import { clusterGrants } from './cluster-grants.ts'
 import { type LabTools, prepareLab } from './lab-tools.ts'
@@ -97,7 +98,9 @@ export class ClickHouseCluster {
   async query(name: string, sql: string, settings: Record<string, unknown> = {}): Promise<string> {
     const url = new URL(`http://127.0.0.2:${this.node(name).http}/`)
     for (const [key, value] of Object.entries(settings)) url.searchParams.set(key, String(value))
-    const answer = await fetch(url, { method: 'POST', body: sql })
+    // Not a connection from before it was killed.
+    const headers = { connection: 'close' }
+    const answer = await fetch(url, { method: 'POST', headers, body: sql })
     const text = (await answer.text()).trimEnd()
     if (!answer.ok || /^Code: \d+\. /m.test(text)) throw new Error(text.slice(0, 800))
     return text
@@ -118,6 +121,19 @@ export class ClickHouseCluster {
   /** After `kill`. */
   async startAgain(name: string): Promise<void> {
     await this.#start(this.node(name))
+  }
+
+  /** Starts servers that have ended by themselves, as a supervisor would. What they printed. */
+  async revive(): Promise<string[]> {
+    const ended = this.nodes.filter(({ child }) => {
+      return child !== undefined && (child.exitCode ?? child.signalCode) !== null
+    })
+    const texts = ended.map(({ name, child }) => {
+      const output = readFileSync(join(this.#dir, name, 'output.txt'), 'utf8')
+      return `${name} ended with ${child?.exitCode ?? child?.signalCode}: ${output.slice(-600)}`
+    })
+    await Promise.all(ended.map((node) => this.#start(node)))
+    return texts
   }
 
   async close(): Promise<void> {
@@ -164,32 +180,25 @@ export class ClickHouseCluster {
         .map(({ tcp }) => `<replica><host>127.0.0.1</host><port>${tcp}</port></replica>`)
       return `<shard><internal_replication>true</internal_replication>${replicas.join('')}</shard>`
     })
-    // Sessions apart: the processes have no UUID of a server, and would end each other's.
-    return `<clickhouse>
-      <logger><level>information</level><log>${dir}/log.txt</log></logger>
-      <listen_host>127.0.0.2</listen_host><listen_host>127.0.0.1</listen_host>
-      <zookeeper><node><host>127.0.0.1</host><port>${this.keeper.port}</port></node>
-        <session_timeout_ms>${SESSION_MS}</session_timeout_ms>
-        <sessions_path>/clickhouse/sessions/${name}</sessions_path></zookeeper>
-      <distributed_ddl><path>/clickhouse/task_queue/ddl</path></distributed_ddl>
-      <macros><shard>${shard}</shard><replica>${replica}</replica></macros>
+    const own = configXml({
+      ...SMALL_SERVER,
+      ...{ background_schedule_pool_size: 8, background_fetches_pool_size: 2 },
+      ...{ max_table_size_to_drop: 1, max_partition_size_to_drop: 1 },
+      ...{ users_config: 'users.xml', macros: { shard, replica } },
+      logger: { level: 'information', log: join(dir, 'log.txt') },
+      zookeeper: {
+        node: { host: '127.0.0.1', port: this.keeper.port },
+        session_timeout_ms: SESSION_MS,
+        // Sessions apart: the processes have no UUID of a server, and would end each other's.
+        sessions_path: `/clickhouse/sessions/${name}`,
+      },
+      distributed_ddl: { path: '/clickhouse/task_queue/ddl' },
+    })
+    // The second listener is for other servers. They look for themselves at 127.0.0.1.
+    const rest = `<listen_host>127.0.0.2</listen_host><listen_host>127.0.0.1</listen_host>
       <remote_servers><${CLUSTER}><secret>between servers</secret>${servers.join('')}
-        </${CLUSTER}></remote_servers>
-      <users_config>users.xml</users_config>
-      <max_table_size_to_drop>1</max_table_size_to_drop>
-      <max_partition_size_to_drop>1</max_partition_size_to_drop>
-      <max_server_memory_usage>1000000000</max_server_memory_usage>
-      <mark_cache_size>67108864</mark_cache_size>
-      <background_pool_size>2</background_pool_size>
-      <background_schedule_pool_size>8</background_schedule_pool_size>
-      <background_common_pool_size>2</background_common_pool_size>
-      <background_fetches_pool_size>2</background_fetches_pool_size>
-      <background_move_pool_size>1</background_move_pool_size>
-      <merge_tree>
-        <number_of_free_entries_in_pool_to_execute_mutation>2</number_of_free_entries_in_pool_to_execute_mutation>
-        <number_of_free_entries_in_pool_to_lower_max_size_of_merge>2</number_of_free_entries_in_pool_to_lower_max_size_of_merge>
-        <number_of_free_entries_in_pool_to_execute_optimize_entire_partition>2</number_of_free_entries_in_pool_to_execute_optimize_entire_partition>
-      </merge_tree>${this.#options.config ?? ''}</clickhouse>`
+      </${CLUSTER}></remote_servers>${this.#options.config ?? ''}`
+    return own.replace('</clickhouse>', `${rest}</clickhouse>`)
   }
 
   #users(): string {

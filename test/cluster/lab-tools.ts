@@ -13,7 +13,7 @@ export interface LabTools {
   readonly jars: string
 }
 
-const SOURCES = fileURLToPath(new URL('../../../test/cluster/host/', import.meta.url))
+const SOURCES = fileURLToPath(new URL('../../../test/cluster/', import.meta.url))
 const CACHE = fileURLToPath(new URL('../../../node_modules/.cache/', import.meta.url))
 const ARTIFACTS = 'zookeeper,zookeeper-jute,slf4j-api,snappy-java,metrics-core'
 const TOOLS = ['cc', 'java', 'mvn']

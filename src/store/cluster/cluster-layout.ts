@@ -40,6 +40,7 @@ export interface ClusterOptions {
   /** Of any server: what all have in common. */
   readonly url: string
   readonly cluster: string
+  readonly storagePolicy?: string | undefined
   readonly hosts: ClickHouseHosts
 }
 
@@ -154,9 +155,12 @@ function isAway(cause: unknown): boolean {
   return cause instanceof StoreError && cause.kind === 'unavailable'
 }
 
-function clientOf(host: ClickHouseHost, { url, cluster }: ClusterOptions): ClickHouse {
+function clientOf(
+  host: ClickHouseHost,
+  { url, cluster, storagePolicy }: ClusterOptions,
+): ClickHouse {
   const hosts = ClickHouseHosts.of([host])
-  return new ClickHouse({ url, hosts, cluster, isOneShard: true, lane: 'write' })
+  return new ClickHouse({ url, hosts, cluster, storagePolicy, isOneShard: true, lane: 'write' })
 }
 
 /** `unavailable` also where the server has no Keeper that answers. */

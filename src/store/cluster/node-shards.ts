@@ -34,8 +34,8 @@ export async function recordNodeShard(
     if (known !== undefined) return known
     throw new StoreError(
       'other',
-      `clickhouse: shard ${name} has events of node ${nodeId} and is not in the cluster any more: ` +
-        'put it back, or build the projection anew (docs/cluster.md)',
+      `clickhouse: shard ${name} has events of node ${nodeId} and is not in the cluster any ` +
+        'more: put it back, or build the projection anew (docs/cluster.md)',
     )
   })
   return { shard, recorded }

@@ -28,6 +28,7 @@ export interface ShardReplicasOptions {
   /** See `ClusterOptions.url`. */
   readonly url: string
   readonly cluster: string
+  readonly storagePolicy?: string | undefined
   /** Where the node inserts from now on. */
   readonly shard: ClusterShard
   /** Where it ever did, that one among them. */
@@ -58,11 +59,12 @@ export class ShardReplicas implements InsertPlace {
   readonly #unsureUntilMs = new Map<ClickHouseHost, number>()
 
   constructor(options: ShardReplicasOptions) {
-    const { url, cluster, shard, insertMsMax = INSERT_MS_MAX } = options
+    const { url, cluster, storagePolicy, shard, insertMsMax = INSERT_MS_MAX } = options
     this.#options = options
     this.#insertMsMax = insertMsMax
     const { hosts } = shard
-    this.clickhouse = new ClickHouse({ url, hosts, cluster, isOneShard: true, lane: 'write' })
+    const of = { url, hosts, cluster, storagePolicy }
+    this.clickhouse = new ClickHouse({ ...of, isOneShard: true, lane: 'write' })
   }
 
   settings(): QuerySettings {
@@ -219,7 +221,8 @@ async function readReplicas(clickhouse: ClickHouse): Promise<{ all: number; acti
     `SELECT toUInt32(max(total_replicas)) AS all, toUInt32(max(active_replicas)) AS active
      FROM system.replicas WHERE database = {database:String} AND table IN (
        SELECT name FROM system.tables
-       WHERE database = {database:String} AND engine = 'ReplicatedMergeTree' ORDER BY name LIMIT 1)`,
+       WHERE database = {database:String} AND engine = 'ReplicatedMergeTree'
+       ORDER BY name LIMIT 1)`,
     { database: clickhouse.database },
     {},
     { signal: AbortSignal.timeout(ASK_MS_MAX) },

@@ -20,7 +20,7 @@ import type { StreamId } from '../../model/stream.ts'
 import { NO_NEEDS, type TableNeeds } from '../../model/table-needs.ts'
 import type { ClickHouse } from '../clickhouse.ts'
 import { MEMORY_LIMIT_EXCEEDED, UNKNOWN_TABLE } from '../clickhouse-codes.ts'
-import { engineOf } from '../clickhouse-place.ts'
+import { type ClickHousePlace, engineOf, placeSettings } from '../clickhouse-place.ts'
 import { InsertSpool } from '../insert-spool.ts'
 import { StoreError } from '../store-error.ts'
 import { countsSql, OWN_COUNTS, SHARED_COUNTS } from './counts.ts'
@@ -90,13 +90,18 @@ const SHARED_SETTINGS =
   `${mergeSettings(1024 * 1024 * 1024, 512 * 1024 * 1024)}, ` +
   "object_shared_data_serialization_version = 'map_with_buckets', " +
   "object_shared_data_serialization_version_for_zero_level_parts = 'map'"
+const ONE_SERVER = { cluster: undefined, storagePolicy: undefined }
 const SETTLE_MS_MAX = 120_000
 
 /**
  * Idempotent. Makes a stream's own table in the form for when nothing is known about its fields. In
  * the shared table a stream's rows lie together within each part.
  */
-export function createTableSql(database: string, streamId: StreamId, engine = 'MergeTree'): string {
+export function createTableSql(
+  database: string,
+  streamId: StreamId,
+  place: Pick<ClickHousePlace, 'cluster' | 'storagePolicy'> = ONE_SERVER,
+): string {
   const columns = columnsOf(streamId).map(([name, type]) => `${name} ${type}`)
   const isMixed = streamId === MIXED_STREAM
   const units = isMixed ? SHARED_COUNTS : OWN_COUNTS
@@ -104,9 +109,9 @@ export function createTableSql(database: string, streamId: StreamId, engine = 'M
   const merges = isMixed ? SHARED_SETTINGS : mergeSettings(MERGE_BYTES_MAX)
   return `CREATE TABLE IF NOT EXISTS ${projectionTable(database, streamId)}
     (${columns.join(', ')})
-    ENGINE = ${engine} PARTITION BY toDate(ingested_at)
+    ENGINE = ${engineOf(place)} PARTITION BY toDate(ingested_at)
     ORDER BY (${isMixed ? 'stream_id, ' : ''}ingested_at, segment_id, ordinal)
-    SETTINGS ${TABLE_SETTINGS}, ${COMPACT_SETTINGS}, ${merges}`
+    SETTINGS ${TABLE_SETTINGS}, ${COMPACT_SETTINGS}, ${merges}${placeSettings(place)}`
 }
 
 /**
@@ -265,7 +270,7 @@ export class ProjectionStore {
   async #createTable(streamId: StreamId): Promise<void> {
     await this.#options.assertSame?.()
     const { place } = this.#clickhouse
-    await this.#clickhouse.command(createTableSql(place.database, streamId, engineOf(place)))
+    await this.#clickhouse.command(createTableSql(place.database, streamId, place))
     if (streamId === MIXED_STREAM) await this.#keeper.bringSharedIntoForm()
     else await this.#bringIntoForm(streamId)
     this.#known.add(streamId)

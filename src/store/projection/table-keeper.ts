@@ -8,7 +8,7 @@ import { MIXED_STREAM } from '../../model/mixed-runs.ts'
 import type { StreamId } from '../../model/stream.ts'
 import type { TableNeeds } from '../../model/table-needs.ts'
 import type { ClickHouse } from '../clickhouse.ts'
-import { type ClickHousePlace, onCluster, onShards } from '../clickhouse-place.ts'
+import { type ClickHousePlace, onCluster, onShards, placeSettings } from '../clickhouse-place.ts'
 import { countsSql, isOutdatedCounts, OWN_COUNTS, SHARED_COUNTS } from './counts.ts'
 import {
   addIndexSql,
@@ -122,7 +122,12 @@ export class TableKeeper {
     const change = async (sql: string) => {
       await this.#change(streamId, sql).catch((cause) => failures.push(cause))
     }
-    const settings = settingsSql(otherSettings(engineFull, formSettings(needs)))
+    const { storagePolicy } = this.#clickhouse.place
+    const wantedSettings = {
+      ...formSettings(needs),
+      ...(storagePolicy !== undefined && { storage_policy: `'${storagePolicy}'` }),
+    }
+    const settings = settingsSql(otherSettings(engineFull, wantedSettings))
     if (settings !== '') await change(`MODIFY SETTING ${settings}`)
     const unwanted = indexes.filter(({ key }) => !wanted.some((index) => index.key === key))
     for (const { name } of unwanted) await change(`DROP INDEX IF EXISTS ${name}`)
@@ -142,7 +147,8 @@ export class TableKeeper {
 
   /** For the table that streams share, which may be from before it had counts. */
   async bringSharedIntoForm(): Promise<void> {
-    await this.#change(MIXED_STREAM, `MODIFY SETTING ${COMPACT_SETTINGS}`)
+    const ofPlace = placeSettings(this.#clickhouse.place)
+    await this.#change(MIXED_STREAM, `MODIFY SETTING ${COMPACT_SETTINGS}${ofPlace}`)
     for (const unit of SHARED_COUNTS) {
       await this.#change(MIXED_STREAM, `ADD ${countsSql(unit, true, 'IF NOT EXISTS ')}`)
     }
@@ -235,7 +241,8 @@ export class TableKeeper {
   async endFailing(): Promise<{ readonly streamId: StreamId; readonly reason: string }[]> {
     const { place } = this.#clickhouse
     const failing = await this.#query<{ table: string; id: string; reason: string }>(
-      `SELECT table, mutation_id AS id, latest_fail_reason AS reason FROM ${onShards(place, 'system.mutations')}
+      `SELECT table, mutation_id AS id, latest_fail_reason AS reason
+       FROM ${onShards(place, 'system.mutations')}
        WHERE database = {database:String} AND NOT is_done AND latest_fail_reason != ''
          AND match(command, 'MATERIALIZE INDEX')`,
       { database: this.#clickhouse.database },

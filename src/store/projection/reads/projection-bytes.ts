@@ -54,7 +54,8 @@ export function projectionBytesReader(
 
 /** A row of the shared table counts as the mean row: ClickHouse does not report bytes by stream. */
 function bytesSql({ hasShared }: PresentTables, place: ClickHousePlace): string {
-  const parts = `FROM ${onShards(place, 'system.parts')} AS p WHERE active AND database = {database:String} AND table =`
+  const parts = `FROM ${onShards(place, 'system.parts')} AS p
+    WHERE active AND database = {database:String} AND table =`
   const rows = `(SELECT count() FROM ${rowsOf(place, tableName(MIXED_STREAM))}
       WHERE stream_id = {stream:UInt32})`
   const mean = `ifNotFinite((SELECT sum(bytes_on_disk) / sum(p.rows) ${parts} {mixed:String}), 0)`
