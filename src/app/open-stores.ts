@@ -46,6 +46,8 @@ export interface Stores extends StoreClients {
   /** For the stages that bring events into the stores. */
   readonly writes: StoreClients
   readonly isClickHouseEmbedded: boolean
+  /** Clients of each ClickHouse server by itself, as far as they have answered. */
+  readonly clickhouseServers: () => readonly ClickHouse[]
   /** Where the inserts of a node number go; undefined for the one server that there is. */
   readonly insertPlace: (nodeId: number) => Promise<InsertPlace | undefined>
   readonly lease: NodeLease
@@ -127,7 +129,11 @@ export async function openStores(context: Context, directory: DataDirectory): Pr
     stoppers.push(() => place.clickhouse.close())
     return place
   }
-  return { ...control, reads, writes, isClickHouseEmbedded, insertPlace, ...node, onLeaseLost }
+  const clickhouseServers = () => layout?.clients ?? [control.clickhouse]
+  return {
+    ...{ ...control, reads, writes, ...node, onLeaseLost },
+    ...{ isClickHouseEmbedded, clickhouseServers, insertPlace },
+  }
 }
 
 /** The servers of a cluster; undefined without one. */

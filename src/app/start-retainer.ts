@@ -97,7 +97,7 @@ function coldRound({ config, stores, metrics, log }: CellContext): Round | undef
     "Days of a projection table that began to move to the storage policy's last volume",
   )
   const mover = new ColdMover({
-    parts: new ColdParts(stores.clickhouse),
+    parts: new ColdParts(stores.clickhouse, stores.clickhouseServers),
     ...{ policy, days },
     onMoved: ({ streamId, id }) => {
       moves.inc()

@@ -8,7 +8,7 @@ import { mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { configXml, SMALL_SERVER } from '../../src/embedded/clickhouse-config.ts'
+import { type ConfigTree, configXml, SMALL_SERVER } from '../../src/embedded/clickhouse-config.ts'
 import { makeDirectory, removeDirectory } from '../store/temporary.ts'
 import { clusterGrants } from './cluster-grants.ts'
 import { type LabTools, prepareLab } from './lab-tools.ts'
@@ -33,8 +33,8 @@ export interface ClusterNode {
 export interface ClusterOptions {
   /** How many replicas each shard has. */
   readonly shards: readonly number[]
-  /** Further configuration of each server. */
-  readonly config?: string
+  /** A storage policy `hot_cold` of two volumes, `default` and `cold`. */
+  readonly hasColdVolume?: boolean
   readonly database?: string
 }
 
@@ -193,11 +193,12 @@ export class ClickHouseCluster {
         sessions_path: `/clickhouse/sessions/${name}`,
       },
       distributed_ddl: { path: '/clickhouse/task_queue/ddl' },
+      ...(this.#options.hasColdVolume && { storage_configuration: coldVolume(dir) }),
     })
     // The second listener is for other servers. They look for themselves at 127.0.0.1.
     const rest = `<listen_host>127.0.0.2</listen_host><listen_host>127.0.0.1</listen_host>
       <remote_servers><${CLUSTER}><secret>between servers</secret>${servers.join('')}
-      </${CLUSTER}></remote_servers>${this.#options.config ?? ''}`
+      </${CLUSTER}></remote_servers>`
     return own.replace('</clickhouse>', `${rest}</clickhouse>`)
   }
 
@@ -214,6 +215,14 @@ export class ClickHouseCluster {
         <sluice><password_sha256_hex>${digest}</password_sha256_hex>${rest}
           <grants>${grants}</grants></sluice>
       </users></clickhouse>`
+  }
+}
+
+function coldVolume(dir: string): ConfigTree {
+  const volumes = { default: { disk: 'default' }, cold: { disk: 'cold' } }
+  return {
+    disks: { cold: { type: 'local', path: `${join(dir, 'cold')}/` } },
+    policies: { hot_cold: { volumes } },
   }
 }
 

@@ -6,7 +6,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { MIXED_STREAM } from '../../model/mixed-runs.ts'
-import type { SegmentId } from '../../model/segment-id.ts'
+import { makeSegmentId, type SegmentId } from '../../model/segment-id.ts'
 import type { StreamId } from '../../model/stream.ts'
 import { ClickHouse } from '../clickhouse.ts'
 import { ClickHouseHosts, splitHosts } from '../clickhouse-hosts.ts'
@@ -29,6 +29,8 @@ export interface CheckOptions {
 const STREAM = 1 as StreamId
 const TABLE = tableName(STREAM)
 const ROWS = 1_000
+/** When they were received, as far as the table knows. */
+const RECEIVED = '2026-01-01T10:00:00Z'
 /** How long a change may take to reach all servers. */
 const REACH_MS_MAX = 30_000
 
@@ -97,16 +99,16 @@ class Check {
   async #tryInserts(clickhouse: ClickHouse, layout: ClusterLayout | undefined): Promise<void> {
     const table = `${clickhouse.database}.${TABLE}`
     await this.#step('inserts into each shard, on each replica', async () => {
-      if (layout === undefined) return clickhouse.command(insertSql(table, 1))
+      if (layout === undefined) return clickhouse.command(insertSql(table, 0))
       for (const [at, shard] of layout.shards.entries()) {
         const { options } = layout
         const inserts = new ShardReplicas({ ...options, shard, recorded: [shard], replicasMin: 1 })
         try {
-          await inserts.clickhouse.command(insertSql(table, at + 1), undefined, {
+          await inserts.clickhouse.command(insertSql(table, at), undefined, {
             settings: inserts.settings(),
           })
           await inserts.stored(TABLE)
-          const segments = [{ streamId: STREAM, segmentId: BigInt(at + 1) as SegmentId }]
+          const segments = [{ streamId: STREAM, segmentId: segmentOf(at) }]
           const present = await inserts.findPresent(segments)
           if (present.size !== 1) throw new Error(`shard ${shard.name} does not have its insert`)
           await inserts.findRunning('none')
@@ -203,10 +205,15 @@ function ofTable(database: string): string {
   return `database = '${database}' AND name = '${TABLE}'`
 }
 
-function insertSql(table: string, segmentId: number): string {
+function segmentOf(counter: number): SegmentId {
+  return makeSegmentId({ ms: Date.parse(RECEIVED), node: 1, counter })
+}
+
+function insertSql(table: string, counter: number): string {
+  const at = `parseDateTime64BestEffort('${RECEIVED}', 3, 'UTC')`
   return `INSERT INTO ${table}
       (segment_id, ordinal, ingested_at, event_time, shape, level, service, context, payload)
-    SELECT ${segmentId}, number, '2026-01-01 10:00:00', '2026-01-01 10:00:00', 1, 'info', 'check',
+    SELECT ${segmentOf(counter)}, number, ${at}, ${at}, 1, 'info', 'check',
       '', '{"message":"tried"}' FROM numbers(${ROWS})`
 }
 

@@ -5,7 +5,7 @@
  */
 import type { StreamId } from '../../model/stream.ts'
 import type { ClickHouse } from '../clickhouse.ts'
-import { onCluster, onReplicas } from '../clickhouse-place.ts'
+import { onReplicas, PLACE_NAME } from '../clickhouse-place.ts'
 import { StoreError } from '../store-error.ts'
 import { projectionTable, streamOfTable, TABLE_PREFIX } from './table-names.ts'
 
@@ -19,9 +19,12 @@ const REQUEST_MS_MAX = 30_000
 
 export class ColdParts {
   readonly #clickhouse: ClickHouse
+  readonly #servers: () => readonly ClickHouse[]
 
-  constructor(clickhouse: ClickHouse) {
+  /** `servers`: each by itself, as no server of a cluster tells others to move parts. */
+  constructor(clickhouse: ClickHouse, servers = (): readonly ClickHouse[] => [clickhouse]) {
     this.#clickhouse = clickhouse
+    this.#servers = servers
   }
 
   /**
@@ -42,6 +45,9 @@ export class ColdParts {
     if (volumes.length < 2) throw refuse(`storage policy ${policy} has no second volume`)
     if (!volumes.some(({ volume }) => volume === 'default')) {
       throw refuse(`storage policy ${policy} has no volume default, where tables are now`)
+    }
+    if (!PLACE_NAME.test(last.volume)) {
+      throw refuse(`the last volume of storage policy ${policy} has not a name of ${PLACE_NAME}`)
     }
     return last
   }
@@ -73,18 +79,25 @@ export class ColdParts {
     return (row?.n ?? 0) > 0
   }
 
-  /** Begins on each server that has parts of the day; `listWarm` says when it is done. */
+  /**
+   * Begins on each server that has parts of the day; `listWarm` says when it is done. `volume`: of
+   * `findColdVolume`.
+   */
   async startMove({ streamId, id }: WarmDay, volume: string): Promise<void> {
     const { place } = this.#clickhouse
-    const table = `${projectionTable(place.database, streamId)}${onCluster(place)}`
-    await this.#clickhouse.command(
-      `ALTER TABLE ${table} MOVE PARTITION ID {id:String} TO VOLUME {volume:String}`,
-      { id, volume },
-      {
-        signal: AbortSignal.timeout(REQUEST_MS_MAX),
-        settings: { alter_move_to_space_execute_async: 1 },
-      },
+    const table = projectionTable(place.database, streamId)
+    const begun = this.#servers().map((server) =>
+      server.command(
+        // No parameter may stand for the volume, whose name is checked.
+        `ALTER TABLE ${table} MOVE PARTITION ID {id:String} TO VOLUME '${volume}'`,
+        { id },
+        {
+          signal: AbortSignal.timeout(REQUEST_MS_MAX),
+          settings: { alter_move_to_space_execute_async: 1 },
+        },
+      ),
     )
+    await Promise.all(begun)
   }
 
   #query<Row>(sql: string, params: Record<string, unknown>): Promise<Row[]> {

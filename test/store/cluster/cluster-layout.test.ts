@@ -46,7 +46,8 @@ for (const [what, members, text] of MISTAKES) {
 
 test('two shards, and versions from 26.7 on', () => {
   judgeMembers([member(1), member(2, { version: '27.1.1.1' })], 'lab')
-  judgeMembers([member(1, { shards: 1 }), member(2, { shard: 's1', replica: 'r2' })], 'lab')
+  const [first, second] = [{ shards: 1 }, { shard: 's1', replica: 'r2', shards: 1 }]
+  judgeMembers([member(1, first), member(2, second)], 'lab')
 })
 
 test('a URL of several hosts', () => {
@@ -90,7 +91,7 @@ after(() => fakes.forEach(end))
 
 test('the first host that answers is asked; one that hangs ends what waits for it', async (t) => {
   const [a, b] = [await openFake(), await openFake()]
-  const hosts = new ClickHouseHosts([a!.url, b!.url], { pingEveryMs: 20, pingMsMax: 200 })
+  const hosts = new ClickHouseHosts([a!.url, b!.url], { pingEveryMs: 20, pingMsMax: 1_500 })
   const client = new ClickHouse({ url: a!.url, hosts, cluster: 'lab' })
   t.after(async () => {
     hosts.stop()
