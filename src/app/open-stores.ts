@@ -138,13 +138,23 @@ export async function openStores(context: Context, directory: DataDirectory): Pr
 
 /** The servers of a cluster; undefined without one. */
 async function readCluster(
-  { config, log, stoppers }: Context,
+  { config, log, metrics, stoppers }: Context,
   url: string,
 ): Promise<ClusterLayout | undefined> {
   const { clickhouseCluster: cluster, clickhouseStoragePolicy: storagePolicy } = config
   if (cluster === undefined) return undefined
   const urls = splitHosts(url)
-  const hosts = new ClickHouseHosts(urls)
+  const hosts = new ClickHouseHosts(urls, {
+    onChange: ({ name, isAway }) => {
+      if (isAway) log.warn({ host: name }, 'a ClickHouse server does not answer')
+      else log.info({ host: name }, 'a ClickHouse server answers again')
+    },
+  })
+  metrics.gauge(
+    'ingest_clickhouse_hosts_away',
+    'Servers of a ClickHouse cluster that do not answer this node',
+    () => hosts.hosts.filter(({ isAway }) => isAway).length,
+  )
   stoppers.push(async () => hosts.stop())
   const layout = await ClusterLayout.read({ url: urls[0]!, cluster, storagePolicy, hosts })
   stoppers.push(() => layout.close())

@@ -6,6 +6,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
 export interface HostsOptions {
+  readonly onChange?: (host: ClickHouseHost) => void
   /** For tests. */
   readonly pingEveryMs?: number
   readonly pingMsMax?: number
@@ -19,11 +20,13 @@ export class ClickHouseHost {
   readonly url: string
   /** Whether it is pinged: then it is known when it is away. */
   readonly isWatched: boolean
+  readonly #onChange: HostsOptions['onChange']
   #down = new AbortController()
 
-  constructor(url: string, isWatched: boolean) {
+  constructor(url: string, isWatched: boolean, onChange?: HostsOptions['onChange']) {
     this.url = url
     this.isWatched = isWatched
+    this.#onChange = onChange
   }
 
   get isAway(): boolean {
@@ -41,8 +44,10 @@ export class ClickHouseHost {
   }
 
   report(isAway: boolean): void {
+    if (isAway === this.isAway) return
     if (isAway) this.#down.abort()
-    else if (this.isAway) this.#down = new AbortController()
+    else this.#down = new AbortController()
+    this.#onChange?.(this)
   }
 }
 
@@ -52,7 +57,8 @@ export class ClickHouseHosts {
 
   /** `urls`: each of one server, at least one, the first preferred. `stop` ends the pings. */
   constructor(urls: readonly string[], options: HostsOptions = {}) {
-    this.#hosts = urls.map((url) => new ClickHouseHost(url, urls.length > 1))
+    const { onChange } = options
+    this.#hosts = urls.map((url) => new ClickHouseHost(url, urls.length > 1, onChange))
     if (urls.length === 1) return
     for (const host of this.#hosts) void this.#watch(host, options)
   }
