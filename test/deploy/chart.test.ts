@@ -13,6 +13,7 @@ import { OPTIONS, type Option } from '../../src/config.ts'
 import { chartFile, chartSum, RENDERED, readRendered, sumOf } from './chart-files.ts'
 import { optionSchemas } from './values-schema.ts'
 
+const VALUES_MARK = '<!-- values -->\n'
 const SCHEMA = chartFile('values.schema.json')
 const values = parse(readFileSync(chartFile('values.yaml'), 'utf8')) as Record<string, unknown>
 
@@ -66,6 +67,38 @@ test('the options of the chart are those of the program', () => {
   const how = 'run UPDATE_DOCS=1 npm test -- deploy/chart, then npx biome check --write deploy'
   assert.deepEqual(readSchema(), schema, how)
 })
+
+test('the README of the chart has all values', () => {
+  const [head = '', old = ''] = chartText('README.md').split(VALUES_MARK)
+  if (process.env.UPDATE_DOCS === '1') {
+    writeFileSync(chartFile('README.md'), head + VALUES_MARK + valuesTable())
+  } else assert.equal(old, valuesTable(), 'run UPDATE_DOCS=1 npm test -- deploy/chart')
+})
+
+interface ValueSchema {
+  readonly description: string
+  readonly properties?: Readonly<Record<string, ValueSchema>>
+  readonly additionalProperties?: boolean
+}
+
+function valuesTable(): string {
+  const rows: string[] = []
+  const add = (path: string, { description }: ValueSchema, value: unknown) => {
+    rows.push(`| \`${path}\` | \`${JSON.stringify(value)}\` | ${description} |`)
+  }
+  const top = readSchema().properties as Readonly<Record<string, ValueSchema>>
+  for (const [name, value] of Object.entries(values)) {
+    const schema = top[name]!
+    if (schema.additionalProperties !== false || name === 'options') {
+      add(name, schema, value)
+      continue
+    }
+    for (const [key, inner] of Object.entries(value as Record<string, unknown>)) {
+      add(`${name}.${key}`, schema.properties![key]!, inner)
+    }
+  }
+  return `| Value | Default | What it is |\n|---|---|---|\n${rows.join('\n')}\n`
+}
 
 test('values.yaml is by the schema; what is wrong is refused', () => {
   const validate = new Ajv({ strict: false }).compile(readSchema())
