@@ -76,7 +76,7 @@ async function checkHealth(port: number): Promise<number | null> {
   return code
 }
 
-test('its health check asks /healthz, and fails where the answer is not 200 or none', async () => {
+test('its health check asks /healthz, and fails where the answer is not 200 or none', async (t) => {
   assert.match(dockerfile, /HEALTHCHECK[^\n]+\\\n {2}CMD \["node", "healthcheck\.mjs"\]/)
   const asked: (string | undefined)[] = []
   let status = 200
@@ -84,6 +84,7 @@ test('its health check asks /healthz, and fails where the answer is not 200 or n
     asked.push(url)
     response.writeHead(status).end('{}')
   }).listen(0, '127.0.0.1')
+  t.after(() => server.close())
   await once(server, 'listening')
   const address = server.address()
   assert.ok(address !== null && typeof address === 'object')
