@@ -146,6 +146,9 @@ test('it sets variables that Sluice knows', () => {
     }
     assert.equal(new Set(env.map((one) => one.name)).size, env.length)
   }
+  // The image's own: a pod that listens on the loopback alone would never be ready.
+  const dockerfile = readFileSync(new URL('../../../Dockerfile', import.meta.url), 'utf8')
+  assert.match(dockerfile, /^ {4}SLUICE_HOST=0\.0\.0\.0\b/m)
   const { env } = podOf('stores').container
   assert.deepEqual(env.find(({ name }) => name === 'SLUICE_IN_FLIGHT_BYTES_MAX')?.value, '67108864')
 })
