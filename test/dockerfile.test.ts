@@ -14,7 +14,8 @@ const ROOT = new URL('../../', import.meta.url)
 const read = (name: string) => readFileSync(new URL(name, ROOT), 'utf8')
 const dockerfile = read('Dockerfile')
 const [unit = ''] = /^\[Service\]\n[^`]+/m.exec(read('docs/operations.md')) ?? []
-const { scripts, engines } = JSON.parse(read('package.json')) as {
+const { version, scripts, engines } = JSON.parse(read('package.json')) as {
+  readonly version: string
   readonly scripts: { readonly start: string }
   readonly engines: { readonly node: string }
 }
@@ -39,6 +40,7 @@ test('its Node.js is one that the service takes, and it runs as nobody special',
   const major = Number(/^node:(\d+)\.\d+\.\d+-trixie-slim$/.exec(bases[0] ?? '')?.[1])
   assert.ok(major >= Number.parseInt(engines.node.replace('>=', ''), 10))
   assert.match(dockerfile, /^USER 1000:1000$/m)
+  assert.ok(dockerfile.includes(`\nARG VERSION=${version}\n`))
   assert.doesNotMatch(dockerfile, /--chown/, 'the service cannot change its own code')
 })
 
