@@ -20,6 +20,7 @@ const FOLDERS = [
   'scripts',
   'proto',
   'docs',
+  'deploy',
   'load-tests',
   '.ci',
 ]
