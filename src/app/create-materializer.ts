@@ -54,6 +54,7 @@ async function createMaterializer(
     assertSame: () => stores.projection.assertSame(),
     readNeeds: (streamId) => needs.readOne(streamId),
     onFormError: tableErrors(log),
+    onSettingRefused: (setting) => log.warn({ setting }, 'ClickHouse refuses a setting of tables'),
   })
   const rebuilds = new Rebuilds(async (streamId, segments) => {
     const replayed = await pool.run({ kind: 'replay', streamId, segments })

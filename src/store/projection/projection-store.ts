@@ -137,6 +137,8 @@ export interface ProjectionStoreOptions {
   /** What the catalog knows about a stream; without it tables are made as if that were nothing. */
   readonly readNeeds?: (streamId: StreamId) => Promise<TableNeeds>
   /** Called for a table that could not be brought into its form; rows are stored nevertheless. */
+  /** Called for a setting of tables that the server does not let us choose: it is left out. */
+  readonly onSettingRefused?: (name: string) => void
   readonly onFormError?: (streamId: StreamId, cause: unknown) => void
 }
 
@@ -163,7 +165,7 @@ export class ProjectionStore {
   ) {
     this.#place = options.place ?? new OneServer(clickhouse)
     this.#clickhouse = this.#place.clickhouse
-    this.#keeper = new TableKeeper(clickhouse)
+    this.#keeper = new TableKeeper(this.#clickhouse, options.onSettingRefused)
     this.#options = options
     this.#queryIdPrefix = `sluice-insert-${clickhouse.database}-${node.nodeId}-`
     this.#inserts = Number(node.epoch % 1_000_000n) * 1_000_000_000
@@ -270,7 +272,8 @@ export class ProjectionStore {
   async #createTable(streamId: StreamId): Promise<void> {
     await this.#options.assertSame?.()
     const { place } = this.#clickhouse
-    await this.#clickhouse.command(createTableSql(place.database, streamId, place))
+    const sql = createTableSql(place.database, streamId, place)
+    await this.#keeper.refused.run(sql, (all) => this.#clickhouse.command(all))
     if (streamId === MIXED_STREAM) await this.#keeper.bringSharedIntoForm()
     else await this.#bringIntoForm(streamId)
     this.#known.add(streamId)

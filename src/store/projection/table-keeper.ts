@@ -10,6 +10,7 @@ import type { TableNeeds } from '../../model/table-needs.ts'
 import type { ClickHouse } from '../clickhouse.ts'
 import { type ClickHousePlace, onCluster, onShards, placeSettings } from '../clickhouse-place.ts'
 import { countsSql, isOutdatedCounts, OWN_COUNTS, SHARED_COUNTS } from './counts.ts'
+import { RefusedSettings } from './refused-settings.ts'
 import {
   addIndexSql,
   COMPACT_SETTINGS,
@@ -66,9 +67,12 @@ const CLOCKS_S_MAX = 60
 
 export class TableKeeper {
   readonly #clickhouse: ClickHouse
+  /** Of tables that are made or altered. */
+  readonly refused: RefusedSettings
 
-  constructor(clickhouse: ClickHouse) {
+  constructor(clickhouse: ClickHouse, onRefused?: (setting: string) => void) {
     this.#clickhouse = clickhouse
+    this.refused = new RefusedSettings(onRefused)
   }
 
   /** All streams' own tables, or that of one stream. */
@@ -127,7 +131,10 @@ export class TableKeeper {
       ...formSettings(needs),
       ...(storagePolicy !== undefined && { storage_policy: `'${storagePolicy}'` }),
     }
-    const settings = settingsSql(otherSettings(engineFull, wantedSettings))
+    const others = Object.entries(otherSettings(engineFull, wantedSettings))
+    const settings = settingsSql(
+      Object.fromEntries(others.filter(([name]) => !this.refused.has(name))),
+    )
     if (settings !== '') await change(`MODIFY SETTING ${settings}`)
     const unwanted = indexes.filter(({ key }) => !wanted.some((index) => index.key === key))
     for (const { name } of unwanted) await change(`DROP INDEX IF EXISTS ${name}`)
@@ -280,10 +287,9 @@ export class TableKeeper {
   }
 
   async #change(streamId: StreamId, sql: string, params: Params = {}): Promise<void> {
-    await this.#command(
-      `ALTER TABLE ${projectionTable(this.#clickhouse.database, streamId)} ${sql}`,
-      params,
-    )
+    const table = projectionTable(this.#clickhouse.database, streamId)
+    const run = (all: string) => this.#command(all, params)
+    await this.refused.run(`ALTER TABLE ${table} ${sql}`, run)
   }
 
   #query<Row>(sql: string, params: Params): Promise<Row[]> {
