@@ -5,6 +5,7 @@
 import { accessSync, constants } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { BODY_BYTES_MAX, IN_FLIGHT_BYTES_MAX } from './limits.ts'
+import { maskPostgresUrl, parsePostgresUrl } from './store/postgres-url.ts'
 
 /** Age of the oldest waiting block that triggers an insert. */
 export const MATERIALIZE_DELAY_MS_MAX = 2_000
@@ -56,7 +57,7 @@ interface OptionBase {
   readonly sentence: string
 }
 export type Option =
-  | (OptionBase & { readonly kind: 'text' | 'path' | 'file' })
+  | (OptionBase & { readonly kind: 'text' | 'path' | 'file' | 'postgres' })
   | (OptionBase & { readonly kind: 'url'; readonly protocols: readonly string[] })
   | (OptionBase & { readonly kind: 'choice'; readonly choices: readonly string[] })
   | (OptionBase & {
@@ -97,10 +98,11 @@ export const OPTIONS = {
   postgresUrl: {
     flag: '--postgres-url',
     env: 'SLUICE_POSTGRES_URL',
-    kind: 'url',
-    protocols: ['postgres:', 'postgresql:'],
+    kind: 'postgres',
     default: 'embedded',
-    sentence: 'PostgreSQL server to use instead of the embedded one.',
+    sentence:
+      'PostgreSQL to use instead of the embedded one; it may name several servers and which ' +
+      'of them to use: `postgres://u@db1,db2/sluice?target_session_attrs=read-write`.',
   },
   clickhouseUrl: {
     flag: '--clickhouse-url',
@@ -276,10 +278,22 @@ function unknownVariables(env: Readonly<Record<string, string | undefined>>): st
 }
 
 function checkSetting(option: Option, value: string): void {
-  if (!isAllowed(option, value)) {
-    const given = option.kind === 'url' ? redactUrl(value) : `"${value}"`
-    const names = `${option.flag} (${option.env})`
-    throw new ConfigError(`${names} is ${given}; it must be ${allowed(option)}`)
+  const why = whyNot(option, value)
+  if (why === undefined) return
+  const isUrl = option.kind === 'url' || option.kind === 'postgres'
+  const given = isUrl ? redactUrl(value) : `"${value}"`
+  const names = `${option.flag} (${option.env})`
+  throw new ConfigError(`${names} is ${given}; it must be ${allowed(option)}${why}`)
+}
+
+/** Why a value cannot be used, as far as `allowed` does not say it. */
+function whyNot(option: Option, value: string): string | undefined {
+  if (option.kind !== 'postgres') return isAllowed(option, value) ? undefined : ''
+  try {
+    parsePostgresUrl(value)
+    return undefined
+  } catch (cause) {
+    return cause instanceof Error ? ` (${cause.message})` : ''
   }
 }
 
@@ -314,6 +328,8 @@ export function allowed(option: Option): string {
       return `one of ${option.choices.join(', ')}`
     case 'url':
       return `a URL that starts with ${option.protocols.map((p) => `${p}//`).join(' or ')}`
+    case 'postgres':
+      return 'a URL that starts with postgres:// or postgresql://'
     case 'file':
       return 'a file that can be read'
     case 'path':
@@ -334,7 +350,10 @@ function isReadable(path: string): boolean {
 
 /** The URL without its password; what is no URL is not shown at all, since it may hold one. */
 export function redactUrl(url: string): string {
-  if (!URL.canParse(url)) return 'not a URL (not shown, it may hold a password)'
+  const notShown = 'not a URL (not shown, it may hold a password)'
+  // May name several servers, which `URL` cannot read.
+  if (/^postgres(?:ql)?:/i.test(url)) return maskPostgresUrl(url) ?? notShown
+  if (!URL.canParse(url)) return notShown
   const parsed = new URL(url)
   if (parsed.password !== '') parsed.password = '***'
   parsed.search = '' // PostgreSQL takes `?password=` too.

@@ -17,6 +17,7 @@ import type { SegmentId } from '../../model/segment-id.ts'
 import { encodeMembers } from '../../model/stored-row.ts'
 import type { StreamId } from '../../model/stream.ts'
 import { type Postgres, type PostgresClient, toStoreError } from '../postgres.ts'
+import { socketOf } from '../postgres-servers.ts'
 import { StoreError } from '../store-error.ts'
 import { completeKey, type IdempotentAnswer } from './idempotency-store.ts'
 import type { NodeIdentity } from './node-lease.ts'
@@ -153,11 +154,6 @@ export class SegmentStore {
       stream.end(COPY_TRAILER)
     })
   }
-}
-
-/** The driver's socket is private by documentation only. */
-function socketOf(client: PostgresClient): { destroy(): void } {
-  return (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream
 }
 
 /** Whether an error is the server's word that the transaction was rolled back. */
