@@ -19,6 +19,7 @@ import { ClickHouse } from '../store/clickhouse.ts'
 import { MemoryFiles } from '../store/memory-files.ts'
 import { ensureClickHouse, migratePostgres } from '../store/migrations/run.ts'
 import { Postgres } from '../store/postgres.ts'
+import { PostgresWatch } from '../store/postgres-watch.ts'
 import { ProjectionIdentity } from '../store/projection/projection-identity.ts'
 import { ClockGuard } from '../store/raw/clock-guard.ts'
 import { NodeLease } from '../store/raw/node-lease.ts'
@@ -44,6 +45,8 @@ export interface Stores extends StoreClients {
   readonly lease: NodeLease
   readonly clock: ClockGuard
   readonly projection: ProjectionIdentity
+  /** Which PostgreSQL server answers. */
+  readonly watch: PostgresWatch
   /** Another process has our node number. */
   readonly onLeaseLost: () => void
 }
@@ -75,6 +78,7 @@ export async function openStores(context: Context, directory: DataDirectory): Pr
   health.declare('projection', 'degraded')
   const [postgresUrl, clickhouseUrl] = await startServers(context, directory)
   const isClickHouseEmbedded = config.clickhouseUrl === undefined
+  const lanes: Postgres[] = []
   const connect = (lane: StoreLane): StoreClients => {
     const { postgresMax, clickhouseMax } = CONNECTIONS[lane]
     const postgres = new Postgres({
@@ -83,6 +87,7 @@ export async function openStores(context: Context, directory: DataDirectory): Pr
       connectionsMax: postgresMax,
       keepsPlans: config.postgresUrl === undefined,
     })
+    lanes.push(postgres)
     stoppers.push(() => postgres.end())
     const isForFiles = isClickHouseEmbedded && lane === 'write'
     const dataFiles = isForFiles ? MemoryFiles.tryOpenShared() : undefined
@@ -92,6 +97,9 @@ export async function openStores(context: Context, directory: DataDirectory): Pr
     return { postgres, clickhouse }
   }
   const control = connect('control')
+  const watch = new PostgresWatch({ postgres: control.postgres, log, all: () => lanes })
+  stoppers.push(() => watch.stop())
+  await watch.look() // What is read from here on is of this server.
   const leaseLost = metrics.counter(
     'ingest_node_lease_lost_total',
     'Times this node lost its number to another',
@@ -104,9 +112,9 @@ export async function openStores(context: Context, directory: DataDirectory): Pr
   stoppers.push(() => node.lease.stop())
   await node.projection.assertRecorded()
   const [reads, writes] = [connect('read'), connect('write')]
-  stoppers.push(health.watch('postgres', () => control.postgres.ping()))
+  stoppers.push(health.watch('postgres', () => watch.look()))
   stoppers.push(health.watch('clickhouse', () => control.clickhouse.ping()))
-  return { ...control, reads, writes, isClickHouseEmbedded, ...node, onLeaseLost }
+  return { ...control, reads, writes, isClickHouseEmbedded, ...node, watch, onLeaseLost }
 }
 
 /** The URLs of both stores. */
