@@ -22,6 +22,7 @@ import { Postgres } from '../store/postgres.ts'
 import { PostgresWatch } from '../store/postgres-watch.ts'
 import { ProjectionIdentity } from '../store/projection/projection-identity.ts'
 import { ClockGuard } from '../store/raw/clock-guard.ts'
+import { History } from '../store/raw/history.ts'
 import { NodeLease } from '../store/raw/node-lease.ts'
 import type { StoreLane } from '../store/store-lane.ts'
 import type { Context } from './context.ts'
@@ -47,6 +48,8 @@ export interface Stores extends StoreClients {
   readonly projection: ProjectionIdentity
   /** Which PostgreSQL server answers. */
   readonly watch: PostgresWatch
+  /** What this process saw committed there. */
+  readonly history: History
   /** Another process has our node number. */
   readonly onLeaseLost: () => void
 }
@@ -114,7 +117,9 @@ export async function openStores(context: Context, directory: DataDirectory): Pr
   const [reads, writes] = [connect('read'), connect('write')]
   stoppers.push(health.watch('postgres', () => watch.look()))
   stoppers.push(health.watch('clickhouse', () => control.clickhouse.ping()))
-  return { ...control, reads, writes, isClickHouseEmbedded, ...node, watch, onLeaseLost }
+  const history = new History(node.lease, directory.nodeIdentity)
+  const seen = { watch, history }
+  return { ...control, reads, writes, isClickHouseEmbedded, ...node, ...seen, onLeaseLost }
 }
 
 /** The URLs of both stores. */

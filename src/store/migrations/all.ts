@@ -3,6 +3,7 @@
  * in their comments are where files were at the time.
  */
 import { sql as schema } from './0001-schema.ts'
+import { sql as lostHistory } from './0002-lost-history.ts'
 
 export interface Migration {
   readonly version: number
@@ -10,4 +11,7 @@ export interface Migration {
   readonly sql: string
 }
 
-export const MIGRATIONS: readonly Migration[] = [{ version: 1, name: 'schema', sql: schema }]
+export const MIGRATIONS: readonly Migration[] = [
+  { version: 1, name: 'schema', sql: schema },
+  { version: 2, name: 'lost-history', sql: lostHistory },
+]
