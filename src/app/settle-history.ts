@@ -15,11 +15,15 @@ import {
   segmentIdAt,
   segmentIdMs,
 } from '../model/segment-id.ts'
+import type { Queryable } from '../store/postgres.ts'
 import { LostSegments, type ProjectedSegment } from '../store/projection/lost-segments.ts'
 import { ProjectionStore } from '../store/projection/projection-store.ts'
 import { findMissing } from '../store/raw/history.ts'
 import { LostHistoryStore } from '../store/raw/lost-history-store.ts'
+import type { NodeIdentity } from '../store/raw/node-lease.ts'
 import { StoreError } from '../store/store-error.ts'
+import type { StoreLog } from '../store/store-log.ts'
+import { reasonOf } from '../telemetry/log.ts'
 import type { CellContext, NodeNumber } from './cell-context.ts'
 
 /** From the first to the last segment that is removed from the projection, at most. */
@@ -30,16 +34,24 @@ const LOST_SEGMENTS_MAX = 200_000
 const UNKNOWN_NODE_MS = 2 * 86_400_000
 const NO_SEGMENT = 0n as SegmentId
 
+interface SettleContext {
+  readonly stores: Pick<CellContext['stores'], 'postgres' | 'clickhouse'>
+  readonly log: StoreLog
+}
+
 /** Returns the id that new ones must be above. Throws `StoreError`. */
 export async function settleHistory(
-  { stores, log }: Pick<CellContext, 'stores' | 'log'>,
-  { lease, checkpoints }: NodeNumber,
+  { stores, log }: SettleContext,
+  { lease, checkpoints }: Pick<NodeNumber, 'checkpoints'> & { readonly lease: NodeIdentity },
 ): Promise<SegmentId> {
   const { nodeId } = lease
   const record = new LostHistoryStore(stores.postgres)
   const projection = new LostSegments(stores.clickhouse)
-  // An insert of an earlier process would come in behind our back.
-  await new ProjectionStore(stores.clickhouse, lease).settleInserts()
+  // An insert of an earlier process would come in behind our back. One that does not end is no
+  // reason not to start.
+  await new ProjectionStore(stores.clickhouse, lease).settleInserts().catch((cause) => {
+    log.warn({ reason: reasonOf(cause) }, 'inserts of an earlier process were not awaited')
+  })
   const find = async (after: SegmentId, upTo: SegmentId) => {
     const there = await projection.list(nodeId, { after, upTo }, LOST_SEGMENTS_MAX)
     return await missingOf(stores.postgres, there)
@@ -53,7 +65,7 @@ export async function settleHistory(
     log.warn(fields, 'what a failover lost was removed from the projection')
   }
   const [newest, checkpoint] = await Promise.all([checkpoints.readNewest(), checkpoints.read()])
-  const known = newest > checkpoint ? newest : checkpoint
+  const known = later(newest, checkpoint)
   const after = known === NO_SEGMENT ? segmentIdAt(Date.now() - UNKNOWN_NODE_MS) : known
   const lost = await find(after, SEGMENT_ID_MAX as SegmentId)
   const [first, last] = [lost[0], lost.at(-1)]
@@ -69,12 +81,15 @@ export async function settleHistory(
     const loss = { what: 'segments', after, upTo: last.segmentId, events } as const
     await record.record(nodeId, loss, true)
   }
-  const lastLost = await record.readLastLost(nodeId)
-  return lastLost > known ? lastLost : known
+  return later(known, await record.readLastLost(nodeId))
+}
+
+function later(a: SegmentId, b: SegmentId): SegmentId {
+  return a > b ? a : b
 }
 
 async function missingOf(
-  postgres: CellContext['stores']['postgres'],
+  postgres: Queryable,
   there: readonly ProjectedSegment[],
 ): Promise<ProjectedSegment[]> {
   const missing = new Set<bigint>()
@@ -93,9 +108,9 @@ function assertShort(nodeId: number, lost: readonly ProjectedSegment[]): void {
   const text = (ms: number) => new Date(ms).toISOString()
   throw new StoreError(
     'other',
-    `ClickHouse has events of node ${nodeId} from ${text(fromMs)} to ${text(toMs)} that PostgreSQL ` +
-      'does not have: it was restored to an earlier time, or is not the one they belong to. ' +
-      'If it is right, rebuild the projection: docs/operations.md, "Rebuild the projection"',
+    `ClickHouse has events of node ${nodeId} from ${text(fromMs)} to ${text(toMs)} that ` +
+      'PostgreSQL does not have: it was restored to an earlier time, or is not the one they belong ' +
+      'to. If it is right, rebuild the projection: docs/operations.md, "Rebuild the projection"',
   )
 }
 

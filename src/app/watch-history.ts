@@ -40,7 +40,7 @@ export async function watchHistory({
   )
   const tell = () => {
     const { recent } = known
-    const text = `PostgreSQL lost what was committed (${recent}): see failover in the operations guide`
+    const text = `PostgreSQL lost what was committed (${recent}): see docs/operations.md, failover`
     health.report('history', recent && text)
   }
   tell()

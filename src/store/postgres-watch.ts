@@ -4,8 +4,9 @@
  * at once: a server that vanished with its machine resets none, and its clients would wait for
  * their deadlines, half a minute and more.
  *
- * A server is told by when it was started. So a restart counts as another server, too: what a
- * process remembers of the database is then compared with it (`whenMoved`).
+ * A server is told by when it was started. Whenever the connection had to be made anew, what a
+ * process remembers of the database is compared with it (`whenMoved`): a server that crashed may
+ * have lost commits as well, as its operator has set it up.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Postgres, type PostgresClient, type Queryable, toStoreError } from './postgres.ts'
@@ -25,6 +26,11 @@ interface Looked {
   readonly is_read_only: boolean
 }
 
+interface Listener {
+  readonly call: (sql: Queryable) => Promise<void>
+  isDue: boolean
+}
+
 export interface PostgresWatchOptions {
   /** Makes the connection of the watch. */
   readonly postgres: Postgres
@@ -38,7 +44,7 @@ export class PostgresWatch {
   #client: { readonly client: PostgresClient; readonly openedMs: number } | undefined
   #started: string | undefined
   #hasMoved = false
-  readonly #listeners: ((sql: Queryable) => Promise<void>)[] = []
+  readonly #listeners: Listener[] = []
   #isStopped = false
 
   constructor(options: PostgresWatchOptions) {
@@ -49,7 +55,7 @@ export class PostgresWatch {
   async look(): Promise<string | undefined> {
     if (this.#client !== undefined) {
       const looked = await this.#ask()
-      if (looked !== undefined && !looked.is_read_only) return await this.#take(looked)
+      if (looked !== undefined && !looked.is_read_only) return await this.#tell()
       // It broke, or there may be a better server by now.
       this.#drop()
       this.#options.postgres.suspect()
@@ -63,11 +69,11 @@ export class PostgresWatch {
   }
 
   /**
-   * Called when another server answers, with a connection to that one; again with the next look
-   * when it rejects.
+   * Called when the server was away or another one answers, with a connection to it, also when that
+   * was before the call; again with the next look when it rejects.
    */
   whenMoved(listener: (sql: Queryable) => Promise<void>): void {
-    this.#listeners.push(listener)
+    this.#listeners.push({ call: listener, isDue: this.#hasMoved })
   }
 
   stop(): void {
@@ -100,18 +106,28 @@ export class PostgresWatch {
     return looked
   }
 
+  /** A new connection is to a server that takes writes. */
   async #take({ started }: Looked): Promise<string | undefined> {
     const { all, log } = this.#options
-    if (this.#started !== undefined && this.#started !== started) {
+    const former = this.#started
+    this.#started = started
+    if (former === undefined) return undefined
+    if (former !== started) {
       log.warn({ started }, 'PostgreSQL was restarted, or another server has taken its place')
       for (const postgres of all()) postgres.dropOpenedBefore(this.#client?.openedMs ?? 0)
-      this.#hasMoved = true
     }
-    this.#started = started
-    if (!this.#hasMoved) return undefined
+    this.#hasMoved = true
+    for (const listener of this.#listeners) listener.isDue = true
+    return await this.#tell()
+  }
+
+  async #tell(): Promise<string | undefined> {
     try {
-      for (const listener of this.#listeners) await listener(this.#sql)
-      this.#hasMoved = false
+      for (const listener of this.#listeners) {
+        if (!listener.isDue) continue
+        await listener.call(this.#sql)
+        listener.isDue = false
+      }
       return undefined
     } catch (cause) {
       return toStoreError(cause).message

@@ -117,6 +117,16 @@ test('a lost stream is noticed as well', async () => {
   await pair.rebuildStandby(false)
 })
 
+test('a node starts anew when another one has found a loss', async () => {
+  await pair.sql(`INSERT INTO lost_history
+    (node_id, what, after_segment_id, up_to_segment_id, event_count, settled_at)
+    VALUES (7, 'segments', 1, 2, 5, now())`)
+  assert.deepEqual(await service.exited, { code: 1, signal: null })
+  assert.match(service.output, /another node found that PostgreSQL lost what was committed/)
+  await pair.sql('DELETE FROM lost_history WHERE node_id = 7')
+  await start()
+})
+
 test('without a loss it goes on', async () => {
   await send(1, 7)
   await cut()

@@ -88,7 +88,7 @@ test('a primary that hangs holds nothing up once another one is there', async (t
   load.start()
   await untilAcknowledged(load, output)
   // As of a machine that vanished: no connection is reset, nothing is answered.
-  pair.freezePrimary()
+  pair.freeze('primary')
   const frozenMs = performance.now()
   await sleep(500)
   await pair.promote()

@@ -160,7 +160,7 @@ test('after a failover all go to the new primary, and the watch tells of it', as
   const hanging = postgres.query('SELECT pg_sleep(60)')
   hanging.catch(() => undefined)
   await sleep(100)
-  pair.freezePrimary()
+  pair.freeze('primary')
   const startMs = performance.now()
   assert.equal(await watch.look(), 'it does not answer')
   assert.ok(performance.now() - startMs < 3 * LOOK_MS_MAX)

@@ -108,7 +108,11 @@ export class PostgresPair {
   }
 
   portOf(which: 'primary' | 'standby'): number {
-    return (which === 'primary' ? this.#primary : this.#standby).port
+    return this.#serverOf(which).port
+  }
+
+  #serverOf(which: 'primary' | 'standby'): Server {
+    return which === 'primary' ? this.#primary : this.#standby
   }
 
   /** Runs one statement on a connection of its own. */
@@ -131,9 +135,13 @@ export class PostgresPair {
     await this.#kill(this.#primary)
   }
 
-  /** All processes of the primary stop where they are: its connections stay, and get no answer. */
-  freezePrimary(): void {
-    for (const pid of processesOf(this.#primary)) sendSignal(pid, 'SIGSTOP')
+  /** All its processes stop where they are: connections stay, and get no answer. */
+  freeze(which: 'primary' | 'standby'): void {
+    for (const pid of processesOf(this.#serverOf(which))) sendSignal(pid, 'SIGSTOP')
+  }
+
+  thaw(which: 'primary' | 'standby'): void {
+    for (const pid of processesOf(this.#serverOf(which))) sendSignal(pid, 'SIGCONT')
   }
 
   /** The standby becomes the primary. The other one is to be rebuilt. */
@@ -185,7 +193,9 @@ export class PostgresPair {
       const { rows } = await client.query<{ labelfile: string }>(
         'SELECT labelfile FROM pg_backup_stop(false)',
       )
-      const conninfo = `host=127.0.0.1 port=${from.port} user=${SUPERUSER} password=${this.#password} application_name=${standby.name}`
+      const conninfo =
+        `host=127.0.0.1 port=${from.port} user=${SUPERUSER} password=${this.#password} ` +
+        `application_name=${standby.name}`
       for (const name of ['pg_wal', 'pg_replslot', 'pg_stat_tmp']) {
         mkdirSync(join(standby.data, name), { mode: 0o700 })
       }

@@ -4,7 +4,7 @@
  * history that never was: segments that it acknowledged, fields that it takes for learned, keys.
  *
  * What is remembered are the newest commits, one segment of each, as a transaction is there or not,
- * and numbers that only rise. They are compared when another server answers (`postgres-watch.ts`).
+ * and numbers that only rise. They are compared when PostgreSQL was away (`postgres-watch.ts`).
  * In memory only: a process that starts knows nothing, and compares the projection instead
  * (`app/settle-history.ts`). Costs a commit one entry in a list, and PostgreSQL nothing.
  */
@@ -72,8 +72,8 @@ export class History {
 
   /** The first difference, if there is one. Throws `StoreError`. */
   async findLoss(sql: Queryable): Promise<Loss | undefined> {
-    const since = segmentIdMs(this.#recent.at(-1)?.segmentId ?? NO_SEGMENT) - REMEMBERED_MS_MAX
-    const recent = this.#recent.filter(({ segmentId }) => segmentIdMs(segmentId) >= since)
+    const sinceMs = Date.now() - REMEMBERED_MS_MAX
+    const recent = this.#recent.filter(({ segmentId }) => segmentIdMs(segmentId) >= sinceMs)
     const missing = new Set(await findMissing(sql, recent))
     const lost = recent.filter(({ segmentId }) => missing.has(segmentId))
     const [first, last] = [lost[0], lost.at(-1)]
