@@ -109,8 +109,8 @@ function assertShort(nodeId: number, lost: readonly ProjectedSegment[]): void {
   throw new StoreError(
     'other',
     `ClickHouse has events of node ${nodeId} from ${text(fromMs)} to ${text(toMs)} that ` +
-      'PostgreSQL does not have: it was restored to an earlier time, or is not the one they belong ' +
-      'to. If it is right, rebuild the projection: docs/operations.md, "Rebuild the projection"',
+      'PostgreSQL does not have: it was restored to an earlier time, or is not theirs. If it is ' +
+      'right, rebuild the projection: docs/operations.md, "Rebuild the projection"',
   )
 }
 

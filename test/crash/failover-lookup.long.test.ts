@@ -75,6 +75,18 @@ test('what the standby does not have is not committed yet', async () => {
   assert.equal(answer, true)
 })
 
+test('nor is a COMMIT whose wait for the standby was cancelled', async () => {
+  pair.freeze('standby')
+  const committing = store.commit([rowOf(4)], [])
+  const sql = `SELECT pg_cancel_backend(pid) FROM pg_stat_activity
+    WHERE wait_event = 'SyncRep' AND backend_type = 'client backend'`
+  await eventually('it is cancelled', async () => (await pair.sql(sql)).length === 1)
+  const failure = await committing
+  assert.equal(failure?.mayHaveCommitted, true, 'PostgreSQL calls that a success')
+  pair.thaw('standby')
+  assert.equal(await store.wasCommitted(rowOf(4)), true)
+})
+
 test('what only the former primary had is absent on the new one, and is stored once', async () => {
   await commitAlone(rowOf(3))
   await pair.killPrimary()
@@ -84,9 +96,9 @@ test('what only the former primary had is absent on the new one, and is stored o
   const wasCommitted = await eventuallyKnown(rowOf(3))
   if (!wasCommitted) assert.equal(await store.commit([rowOf(3)], []), undefined)
   const { rowCount } = await postgres.query('SELECT 1 FROM segments')
-  assert.equal(rowCount, 3)
+  assert.equal(rowCount, 4)
   const { rows } = await postgres.query('SELECT event_count::integer AS n FROM stream_usage')
-  assert.deepEqual(rows, [{ n: 3 }])
+  assert.deepEqual(rows, [{ n: 4 }])
 })
 
 /** As commit does: asks until it gets an answer. */

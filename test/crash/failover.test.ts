@@ -49,3 +49,23 @@ test('the service follows PostgreSQL to the promoted standby', async (t) => {
   assert.doesNotMatch(service.output, new RegExp(pair.password))
   assert.equal(await api.metric('ingest_history_losses'), 0)
 })
+
+test('a PostgreSQL that takes no writes is not ready for them, and then is again', async () => {
+  const api = new Api(service)
+  const stream = await api.createStream()
+  const set = async (value: string) => {
+    await pair.sql(`ALTER SYSTEM SET default_transaction_read_only = ${value}`)
+    await pair.sql('SELECT pg_reload_conf()')
+  }
+  await set('on')
+  assert.match(await untilReadyz(api, 503), /"postgres":"it (is read-only|does not answer)"/)
+  const refused = await api.ingest(stream.key, '{"n":1}')
+  assert.equal(refused.status, 503, refused.text)
+  assert.ok(Number(refused.headers['retry-after']) > 0)
+  await set('off')
+  await untilReadyz(api, 200)
+  assert.equal((await api.ingest(stream.key, '{"n":2}')).status, 200)
+  await api.untilProjected(stream.id)
+  assert.equal((await api.events(stream.id)).length, 1)
+  assert.ok(service.isRunning)
+})

@@ -8,7 +8,9 @@
  *
  * The outcome of a COMMIT whose answer never came is looked up (`wasCommitted`): the transaction
  * holds a share lock on our row in `nodes` (assert_node_lease), so once another transaction has
- * that row FOR UPDATE, the one in question is over, one way or the other.
+ * that row FOR UPDATE, the one in question is over, one way or the other. To take it writes log, so
+ * where commits wait for a standby, the look-up's own COMMIT does, behind the log of the one that
+ * it found: nothing is taken for committed that a failover would lose.
  */
 import assert from 'node:assert/strict'
 import { from as copyFrom } from 'pg-copy-streams'
@@ -65,6 +67,8 @@ export class SegmentStore {
   readonly #postgres: Postgres
   readonly #node: NodeIdentity
   #client: PostgresClient | undefined
+  /** The server has warned since the last COMMIT was sent. */
+  #hasWarned = false
 
   constructor(postgres: Postgres, node: NodeIdentity) {
     this.#postgres = postgres
@@ -116,6 +120,9 @@ export class SegmentStore {
     client.on('end', () => {
       if (this.#client === client) this.#client = undefined
     })
+    client.on('notice', ({ code }) => {
+      if (code?.startsWith('01') === true) this.#hasWarned = true
+    })
     this.#client = client
     return client
   }
@@ -143,8 +150,14 @@ export class SegmentStore {
       `COPY segments (${COLUMNS}) FROM STDIN BINARY; ${runsSql(rows)}${usageSql(rows, nodeId)}; ` +
       'COMMIT'
     return new Promise((resolve, reject) => {
+      this.#hasWarned = false
       const stream = client.query(copyFrom(text))
-      stream.on('finish', resolve)
+      stream.on('finish', () => {
+        // Somebody cancelled the wait for a standby: its success is that of the primary alone.
+        const text = 'postgresql: COMMIT was answered with a warning'
+        if (this.#hasWarned) reject(new StoreError('unavailable', text))
+        else resolve()
+      })
       stream.on('error', (cause) => {
         // At once: a drain event of the socket would call into the copy, which has ended.
         socketOf(client).destroy()

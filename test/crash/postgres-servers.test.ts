@@ -11,8 +11,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Postgres } from '../../src/store/postgres.ts'
 import { LOOK_MS_MAX, PostgresWatch } from '../../src/store/postgres-watch.ts'
 import { StoreError } from '../../src/store/store-error.ts'
+import { recordingLog } from '../store/temporary.ts'
 import { PostgresPair } from '../support/postgres-pair.ts'
-import { recordingLog } from './temporary.ts'
 
 const log = recordingLog()
 const opened: Postgres[] = []
