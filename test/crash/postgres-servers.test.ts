@@ -44,12 +44,15 @@ function urlOf(ports: readonly number[], rest = ''): string {
 }
 
 /** A port that leads to another one; what the server says passes through `change`. */
-async function listen(to?: number, change = (bytes: Buffer) => bytes): Promise<number> {
+async function listen(
+  to?: number | (() => number),
+  change = (bytes: Buffer) => bytes,
+): Promise<number> {
   const server = createServer((client) => {
     sockets.push(client)
     client.on('error', () => undefined)
     if (to === undefined) return
-    const upstream = connect(to, '127.0.0.1')
+    const upstream = connect(typeof to === 'number' ? to : to(), '127.0.0.1')
     sockets.push(upstream)
     upstream.on('error', () => client.destroy())
     upstream.on('data', (bytes) => client.write(change(bytes)))
@@ -143,35 +146,48 @@ test('a connection that turns out read-only is not used again', async () => {
     assert.notEqual(await pid(), before)
   }
   assert.notEqual(await pid(), first)
+  const watch = new PostgresWatch({ postgres, log, all: () => [postgres] })
+  assert.equal(await watch.look(), 'it is a standby and takes no writes')
+  watch.stop()
 })
 
-test('after a failover all go to the new primary, and the watch tells of it', async () => {
+test('after a failover all go to the new primary, by a list or by a name that moves', async () => {
   const ports = [pair.portOf('primary'), pair.portOf('standby')] as const
-  const postgres = open(urlOf(ports))
-  const watch = new PostgresWatch({ postgres, log, all: () => [postgres] })
+  let named: number = ports[0]
+  const name = await listen(() => named)
+  const urls = [urlOf(ports), urlOf([name], '?target_session_attrs=read-write&connect_timeout=3')]
   let moved = 0
-  watch.whenMoved(async (sql) => {
-    await sql.query('INSERT INTO kept VALUES (3)')
-    moved++
+  const followers = urls.map((url) => {
+    const postgres = open(url)
+    const watch = new PostgresWatch({ postgres, log, all: () => [postgres] })
+    watch.whenMoved(async (sql) => {
+      await sql.query('INSERT INTO kept VALUES (3)')
+      moved++
+    })
+    return { postgres, watch }
   })
-  assert.equal(await watch.look(), undefined)
-  // Its former server hangs: a statement under way gets no answer any more.
-  await postgres.ping()
-  const hanging = postgres.query('SELECT pg_sleep(60)')
-  hanging.catch(() => undefined)
+  const look = () => Promise.all(followers.map(({ watch }) => watch.look()))
+  assert.deepEqual(await look(), [undefined, undefined])
+  await Promise.all(followers.map(({ postgres }) => postgres.ping()))
+  // Their server hangs: a statement under way gets no answer any more.
+  const hanging = followers.map(({ postgres }) => postgres.query('SELECT pg_sleep(60)'))
+  for (const query of hanging) query.catch(() => undefined)
   await sleep(100)
   pair.freeze('primary')
   const startMs = performance.now()
-  assert.equal(await watch.look(), 'it does not answer')
+  assert.deepEqual(await look(), ['it does not answer', 'it does not answer'])
   assert.ok(performance.now() - startMs < 3 * LOOK_MS_MAX)
   await pair.promote()
-  assert.equal(await watch.look(), undefined)
-  assert.equal(moved, 1)
-  await assert.rejects(hanging, isUnavailable(/terminated/))
-  const { rows } = await postgres.query<{ port: number }>(PORT)
-  assert.equal(rows[0]?.port, ports[1])
-  assert.equal(await watch.look(), undefined)
-  assert.equal(moved, 1, 'told once')
-  watch.stop()
+  named = ports[1]
+  assert.deepEqual(await look(), [undefined, undefined])
+  assert.equal(moved, 2)
+  for (const query of hanging) await assert.rejects(query, isUnavailable(/terminated/))
+  for (const { postgres } of followers) {
+    const { rows } = await postgres.query<{ port: number }>(PORT)
+    assert.equal(rows[0]?.port, ports[1])
+  }
+  assert.deepEqual(await look(), [undefined, undefined])
+  assert.equal(moved, 2, 'told once')
+  for (const { watch } of followers) watch.stop()
   for (const line of log.lines) assert.ok(!line.includes(pair.password), line)
 })
