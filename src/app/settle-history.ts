@@ -30,8 +30,12 @@ import type { CellContext, NodeNumber } from './cell-context.ts'
 export const LOST_SPAN_MS_MAX = 3_600_000
 /** Segments of a table that are looked at. */
 const LOST_SEGMENTS_MAX = 200_000
-/** How far back is looked for a number under which PostgreSQL knows no segment. */
-const UNKNOWN_NODE_MS = 2 * 86_400_000
+/**
+ * How far back is looked: a node that comes back after days would read what all others have sent
+ * since. Under a number that PostgreSQL knows no segment of, a failover has just lost the first.
+ */
+const LOOK_BACK_MS_MAX = 86_400_000
+const LOOK_BACK_UNKNOWN_MS = LOST_SPAN_MS_MAX
 const NO_SEGMENT = 0n as SegmentId
 
 interface SettleContext {
@@ -66,7 +70,8 @@ export async function settleHistory(
   }
   const [newest, checkpoint] = await Promise.all([checkpoints.readNewest(), checkpoints.read()])
   const known = later(newest, checkpoint)
-  const after = known === NO_SEGMENT ? segmentIdAt(Date.now() - UNKNOWN_NODE_MS) : known
+  const backMs = known === NO_SEGMENT ? LOOK_BACK_UNKNOWN_MS : LOOK_BACK_MS_MAX
+  const after = later(known, segmentIdAt(Date.now() - backMs))
   const lost = await find(after, SEGMENT_ID_MAX as SegmentId)
   const [first, last] = [lost[0], lost.at(-1)]
   if (first !== undefined && last !== undefined) {
