@@ -39,6 +39,7 @@ const WAITING = /^(e2e|crash|embedded|http|pool|machine|scripts)\b/
 const CONCURRENCY = 4
 /** The longest, which begin first: whatever is long and begins late ends alone. */
 const LONGEST = [
+  'crash/failover.long',
   'e2e/lifecycle',
   'embedded/lifecycle',
   'e2e/stores/projection-faults.long',

@@ -7,6 +7,7 @@ import { availableParallelism } from 'node:os'
 import { BODY_BYTES_MAX, IN_FLIGHT_BYTES_MAX } from './limits.ts'
 import { splitHosts } from './store/clickhouse-hosts.ts'
 import { PLACE_NAME } from './store/clickhouse-place.ts'
+import { maskPostgresUrl, parsePostgresUrl } from './store/postgres-url.ts'
 
 /** Age of the oldest waiting block that triggers an insert. */
 export const MATERIALIZE_DELAY_MS_MAX = 2_000
@@ -66,7 +67,7 @@ interface OptionBase {
   readonly sentence: string
 }
 export type Option =
-  | (OptionBase & { readonly kind: 'text' | 'path' | 'file' })
+  | (OptionBase & { readonly kind: 'text' | 'path' | 'file' | 'postgres' })
   | (OptionBase & { readonly kind: 'url'; readonly protocols: readonly string[] })
   /** Of letters, digits, `_` and `-`. */
   | (OptionBase & { readonly kind: 'name' })
@@ -109,10 +110,11 @@ export const OPTIONS = {
   postgresUrl: {
     flag: '--postgres-url',
     env: 'SLUICE_POSTGRES_URL',
-    kind: 'url',
-    protocols: ['postgres:', 'postgresql:'],
+    kind: 'postgres',
     default: 'embedded',
-    sentence: 'PostgreSQL server to use instead of the embedded one.',
+    sentence:
+      'PostgreSQL to use instead of the embedded one; it may name several servers and which ' +
+      'of them to use: `postgres://u@db1,db2/sluice?target_session_attrs=read-write`.',
   },
   clickhouseUrl: {
     flag: '--clickhouse-url',
@@ -327,10 +329,22 @@ function unknownVariables(env: Readonly<Record<string, string | undefined>>): st
 }
 
 function checkSetting(option: Option, value: string): void {
-  if (!isAllowed(option, value)) {
-    const given = option.kind === 'url' ? redactUrl(value) : `"${value}"`
-    const names = `${option.flag} (${option.env})`
-    throw new ConfigError(`${names} is ${given}; it must be ${allowed(option)}`)
+  const why = whyNot(option, value)
+  if (why === undefined) return
+  const isUrl = option.kind === 'url' || option.kind === 'postgres'
+  const given = isUrl ? redactUrl(value) : `"${value}"`
+  const names = `${option.flag} (${option.env})`
+  throw new ConfigError(`${names} is ${given}; it must be ${allowed(option)}${why}`)
+}
+
+/** Why a value cannot be used, as far as `allowed` does not say it. */
+function whyNot(option: Option, value: string): string | undefined {
+  if (option.kind !== 'postgres') return isAllowed(option, value) ? undefined : ''
+  try {
+    parsePostgresUrl(value)
+    return undefined
+  } catch (cause) {
+    return cause instanceof Error ? ` (${cause.message})` : ''
   }
 }
 
@@ -371,6 +385,8 @@ export function allowed(option: Option): string {
       return `a URL that starts with ${option.protocols.map((p) => `${p}//`).join(' or ')}`
     case 'name':
       return 'a name of letters, digits, _ and -, at most 64'
+    case 'postgres':
+      return 'a URL that starts with postgres:// or postgresql://'
     case 'file':
       return 'a file that can be read'
     case 'path':
@@ -391,8 +407,11 @@ function isReadable(path: string): boolean {
 
 /** The URL without its password; what is no URL is not shown at all, since it may hold one. */
 export function redactUrl(url: string): string {
+  const notShown = 'not a URL (not shown, it may hold a password)'
+  // May name several servers, which `URL` cannot read.
+  if (/^postgres(?:ql)?:/i.test(url)) return maskPostgresUrl(url) ?? notShown
   const [first = url, ...others] = splitHosts(url)
-  if (!URL.canParse(first)) return 'not a URL (not shown, it may hold a password)'
+  if (!URL.canParse(first)) return notShown
   const parsed = new URL(first)
   if (parsed.password !== '') parsed.password = '***'
   parsed.search = '' // PostgreSQL takes `?password=` too.

@@ -122,6 +122,17 @@ const WRONG = [
   [['--log-level', 'loud'], {}, /"loud"; it must be one of trace, debug, info/],
   [['--in-flight-bytes-max', '5'], {}, /a whole number of bytes, 20971520 or more/],
   [['--postgres-url', 'mysql://u:hush@h/d'], {}, /mysql:\/\/u:\*\*\*@h\/d; .*postgres:\/\//],
+  [['--postgres-url', 'postgres://u:hush@a:1,b:x/d'], {}, /is not a URL \(not shown/],
+  [
+    ['--postgres-url', 'postgres://u:hush@a,b/d?port=1,2,3'],
+    {},
+    /u:\*\*\*@a,b\/d; .*2 hosts and 3/,
+  ],
+  [
+    ['--postgres-url', 'postgres://u:hush@a/d?target_session_attrs=standby'],
+    {},
+    /target_session_attrs=any, primary, read-write: Sluice writes/,
+  ],
   [['--clickhouse-url', 'hush'], {}, /is not a URL \(not shown/],
   [['--tls-cert', '/nonexistent'], {}, /--tls-cert .*"\/nonexistent"; .*a file that can be read/],
   [['--tls-cert', import.meta.filename], {}, /only --tls-cert is given.*go together/],
@@ -151,6 +162,9 @@ test('an unknown SLUICE_ variable is warned about', () => {
 
 test('URLs are shown without passwords', () => {
   assert.equal(redactUrl('postgres://u:p@h:5/d?password=p'), 'postgres://u:***@h:5/d')
+  assert.equal(redactUrl('postgres://u:p@a:5,[::1]/d?password=p'), 'postgres://u:***@a:5,[::1]/d')
+  assert.match(redactUrl('postgres://u:12/34@h/d'), /not shown/)
+  assert.match(redactUrl('postgres://u:pa/ss@h/d'), /not shown/)
   assert.equal(redactUrl('http://h/'), 'http://h/')
 })
 

@@ -93,7 +93,15 @@ const TABLE: readonly (readonly [path: string, allowed: readonly string[]])[] = 
   ['src/limits.ts', ['src/language/']],
   ['src/language/', ['src/model/']],
   ['src/errors.ts', []],
-  ['src/config.ts', [...LEAVES, 'src/store/clickhouse-hosts.ts', 'src/store/clickhouse-place.ts']],
+  [
+    'src/config.ts',
+    [
+      ...LEAVES,
+      'src/store/clickhouse-hosts.ts',
+      'src/store/clickhouse-place.ts',
+      'src/store/postgres-url.ts',
+    ],
+  ],
   ['src/config-help.ts', ['src/config.ts']],
   ['src/api/', LEAVES],
   ['src/http/', [...LEAVES, 'src/api/']],

@@ -27,8 +27,10 @@ import type { Context } from './context.ts'
 import { materializeFollower } from './create-materializer.ts'
 import { observeFollower } from './create-observer.ts'
 import type { Stores } from './open-stores.ts'
+import { settleHistory } from './settle-history.ts'
 import { startRetainer } from './start-retainer.ts'
 import { watchClock } from './watch-clock.ts'
+import { watchHistory } from './watch-history.ts'
 
 /** What accept and serve need of a cell. */
 export interface Cell {
@@ -70,8 +72,10 @@ export async function openCell(
   const cell = { ...context, stores, pool, streams, waiting, events }
   const storage = new StorageStore(stores.postgres, streams)
   const number = numberOf(stores, lease)
+  const newest = await settleHistory(cell, number)
+  await watchHistory(cell)
   const followers = await startFollowers(cell, number)
-  const committer = await startCommitter(cell, number, { followers, tails })
+  const committer = startCommitter(cell, number, { followers, tails, newest })
   startRetainer(cell, storage)
   return {
     committer,
@@ -105,20 +109,29 @@ async function startFollowers(cell: CellContext, own: NodeNumber): Promise<reado
   return followers
 }
 
-async function startCommitter(
+function startCommitter(
   cell: CellContext,
   number: NodeNumber,
-  { followers, tails }: { readonly followers: readonly Follower[]; readonly tails: CommitListener },
-): Promise<Committer> {
+  {
+    followers,
+    tails,
+    newest,
+  }: {
+    readonly followers: readonly Follower[]
+    readonly tails: CommitListener
+    readonly newest: SegmentId
+  },
+): Committer {
   const { stores, pool, metrics, buffers, stoppers } = cell
   const segments = new SegmentStore(stores.writes.postgres, number.lease)
   stoppers.push(() => segments.stop())
-  const ids = await createIds(stores, number)
+  const ids = createIds(stores, newest)
   watchClock(cell, ids)
   const committer = new Committer({
     store: createRawStoreWriter(segments, stores.onLeaseLost),
     ids,
     forward: (group, rows) => {
+      stores.history.committed(group)
       for (const follower of followers) follower.add(group)
       tails.add(group, rows)
     },
@@ -135,19 +148,10 @@ async function startCommitter(
 }
 
 /** Ids continue above all that this node has committed, even if the clock was set back since. */
-async function createIds(
-  { clock }: Stores,
-  { lease, checkpoints }: NodeNumber,
-): Promise<SegmentIdGenerator> {
-  // The newest segment may have been removed since; the checkpoint still has its id.
-  const [newest, checkpoint] = await Promise.all([checkpoints.readNewest(), checkpoints.read()])
+function createIds({ clock, lease }: Stores, newest: SegmentId): SegmentIdGenerator {
   const latestMs = () => clock.latestMs
   const nowMs = () => clock.nowMs
-  return new SegmentIdGenerator(lease.nodeId, nowMs, later(newest, checkpoint), latestMs)
-}
-
-function later(a: SegmentId, b: SegmentId): SegmentId {
-  return a > b ? a : b
+  return new SegmentIdGenerator(lease.nodeId, nowMs, newest, latestMs)
 }
 
 function commitObserver(metrics: Metrics): CommitObserver {

@@ -37,7 +37,7 @@ export function materializeFollower(
 
 async function createMaterializer(
   { config, stores, streams, buffers, pool, log }: CellContext,
-  { lease, checkpoints }: NodeNumber,
+  { lease, checkpoints, isOwn }: NodeNumber,
   parts: {
     readonly setAside: SetAsideStore
     readonly observer: MaterializeObserver
@@ -63,7 +63,10 @@ async function createMaterializer(
   return new Materializer({
     stores: {
       readAfter: (...whose) => checkpoints.readAfter(...whose),
-      writeCheckpoint: (segmentId, live) => checkpoints.write(segmentId, live),
+      writeCheckpoint: async (segmentId, live) => {
+        await checkpoints.write(segmentId, live)
+        if (isOwn) stores.history.saw('checkpoint', segmentId)
+      },
       settleInserts: () => projection.settleInserts(),
       findPresent: (segments) => projection.findPresent(segments),
       tryOpenSpool: (streamId) => projection.tryOpenSpool(streamId),

@@ -25,14 +25,18 @@ export function observeFollower(cell: CellContext): (number: NodeNumber) => Prom
 
 async function createObserver(
   { stores, streams, pool, events }: CellContext,
-  { lease, checkpoints }: NodeNumber,
+  { lease, checkpoints, isOwn }: NodeNumber,
   observer: ObserveObserver,
 ): Promise<Observer> {
   const writer = new SchemaWriter(stores.writes.postgres, streams, lease)
   return new Observer({
     stores: {
       load: (streamIds) => writer.load(streamIds),
-      write: (changes, checkpoint) => writer.write(changes, checkpoint),
+      write: async (changes, checkpoint) => {
+        const counts = await writer.write(changes, checkpoint)
+        if (isOwn && checkpoint !== undefined) stores.history.saw('catalog', checkpoint)
+        return counts
+      },
       readAfter: async (after, limit) => {
         const rows = await checkpoints.readAfter(after, limit)
         return rows.map((row) => ownSegments(row, lease.nodeId))

@@ -23,9 +23,11 @@ import { ShardReplicas } from '../store/cluster/shard-replicas.ts'
 import { MemoryFiles } from '../store/memory-files.ts'
 import { ensureClickHouse, migratePostgres } from '../store/migrations/run.ts'
 import { Postgres } from '../store/postgres.ts'
+import { PostgresWatch } from '../store/postgres-watch.ts'
 import type { InsertPlace } from '../store/projection/insert-place.ts'
 import { ProjectionIdentity } from '../store/projection/projection-identity.ts'
 import { ClockGuard } from '../store/raw/clock-guard.ts'
+import { History } from '../store/raw/history.ts'
 import { NodeLease } from '../store/raw/node-lease.ts'
 import type { StoreLane } from '../store/store-lane.ts'
 import type { Context } from './context.ts'
@@ -53,6 +55,10 @@ export interface Stores extends StoreClients {
   readonly lease: NodeLease
   readonly clock: ClockGuard
   readonly projection: ProjectionIdentity
+  /** Which PostgreSQL server answers. */
+  readonly watch: PostgresWatch
+  /** What this process saw committed there. */
+  readonly history: History
   /** Another process has our node number. */
   readonly onLeaseLost: () => void
 }
@@ -85,6 +91,7 @@ export async function openStores(context: Context, directory: DataDirectory): Pr
   const [postgresUrl, clickhouseUrl] = await startServers(context, directory)
   const layout = await readCluster(context, clickhouseUrl)
   const isClickHouseEmbedded = config.clickhouseUrl === undefined
+  const lanes: Postgres[] = []
   const connect = (lane: StoreLane): StoreClients => {
     const { postgresMax, clickhouseMax } = CONNECTIONS[lane]
     const postgres = new Postgres({
@@ -93,6 +100,7 @@ export async function openStores(context: Context, directory: DataDirectory): Pr
       connectionsMax: postgresMax,
       keepsPlans: config.postgresUrl === undefined,
     })
+    lanes.push(postgres)
     stoppers.push(() => postgres.end())
     const isForFiles = isClickHouseEmbedded && lane === 'write'
     const dataFiles = isForFiles ? MemoryFiles.tryOpenShared() : undefined
@@ -105,6 +113,9 @@ export async function openStores(context: Context, directory: DataDirectory): Pr
     return { postgres, clickhouse }
   }
   const control = connect('control')
+  const watch = new PostgresWatch({ postgres: control.postgres, log, all: () => lanes })
+  stoppers.push(() => watch.stop())
+  await watch.look() // What is read from here on is of this server.
   const leaseLost = metrics.counter(
     'ingest_node_lease_lost_total',
     'Times this node lost its number to another',
@@ -117,7 +128,7 @@ export async function openStores(context: Context, directory: DataDirectory): Pr
   stoppers.push(() => node.lease.stop())
   await node.projection.assertRecorded()
   const [reads, writes] = [connect('read'), connect('write')]
-  stoppers.push(health.watch('postgres', () => control.postgres.ping()))
+  stoppers.push(health.watch('postgres', () => watch.look()))
   stoppers.push(health.watch('clickhouse', () => control.clickhouse.ping()))
   const insertPlace = async (nodeId: number) => {
     if (layout === undefined) return undefined
@@ -133,6 +144,7 @@ export async function openStores(context: Context, directory: DataDirectory): Pr
   return {
     ...{ ...control, reads, writes, ...node, onLeaseLost },
     ...{ isClickHouseEmbedded, clickhouseServers, insertPlace },
+    ...{ watch, history: new History(node.lease, directory.nodeIdentity) },
   }
 }
 

@@ -7,7 +7,10 @@ import type { Context } from './context.ts'
 import type { Stores } from './open-stores.ts'
 
 /** The control plane: streams, keys, tokens. It is in the first cell's PostgreSQL. */
-export function startControl({ log, metrics, stoppers }: Context, { postgres, reads }: Stores) {
+export function startControl(
+  { log, metrics, stoppers }: Context,
+  { postgres, reads, watch, history }: Stores,
+) {
   const lookups = metrics.counter(
     'ingest_credential_lookups_total',
     'Credentials that were not cached and were looked up',
@@ -17,14 +20,23 @@ export function startControl({ log, metrics, stoppers }: Context, { postgres, re
     'Queries that looked them up',
   )
   const control = new ControlStore(postgres, (change) => credentials.forget(change))
+  const store = new CredentialStore(postgres, (count) => {
+    lookups.inc(count)
+    queries.inc()
+  })
   const credentials = new CredentialCache({
-    source: new CredentialStore(postgres, (count) => {
-      lookups.inc(count)
-      queries.inc()
-    }),
+    source: {
+      ...store,
+      readVersion: async () => {
+        const version = await store.readVersion()
+        history.saw('control', BigInt(version))
+        return version
+      },
+    },
     onError: (err) => log.warn({ err }, 'changes of keys and tokens are not heard of; will retry'),
   })
   credentials.start()
+  watch.whenMoved(async () => credentials.invalidate())
   stoppers.push(() => credentials.stop())
   // It only reads here: what changes streams is `control`.
   const streams = new ControlStore(reads.postgres, () => undefined)

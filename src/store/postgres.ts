@@ -1,13 +1,19 @@
 /**
  * PostgreSQL: a pool, transactions and dedicated clients, with every wait bounded and every
- * failure a `StoreError`.
+ * failure a `StoreError`. All connections are to the server that takes writes
+ * (`postgres-servers.ts`); one that says it is read-only is not used again.
  *
  * `bigint` columns come back as decimal strings (the driver's default): most are counters that the
  * caller turns into `Number`, ids are turned into `BigInt` where they are read.
  */
 import pg from 'pg'
-import { errorFields, StoreError, UNREACHABLE_CODES } from './store-error.ts'
+import { READ_ONLY, toStoreError } from './postgres-error.ts'
+import { PostgresServers } from './postgres-servers.ts'
+import { type PostgresUrl, parsePostgresUrl } from './postgres-url.ts'
+import { StoreError } from './store-error.ts'
 import type { StoreLog } from './store-log.ts'
+
+export { toStoreError } from './postgres-error.ts'
 
 export type PostgresClient = pg.Client
 
@@ -22,7 +28,7 @@ export interface Queryable {
 }
 
 export interface PostgresOptions {
-  /** `postgres://user:password@host:port/database`; never shown in a message. */
+  /** Of one server or several, see `postgres-url.ts`; never shown in a message. */
   readonly url: string
   readonly log: StoreLog
   readonly connectionsMax?: number
@@ -43,6 +49,11 @@ const CONNECT_MS_MAX_DEFAULT = 10_000
 const CLIENT_GRACE_MS = 5_000
 const POOL_IDLE_MS_MAX = 30_000
 /**
+ * A server that vanished without a word, with its machine, sends no reset. The kernel asks for a
+ * sign of life after this long, then every second, and gives up after ten.
+ */
+const KEEP_ALIVE_MS = 5_000
+/**
  * When the network loses us, the server closes its end of a connection within a minute. By default
  * it would stay open for hours and keep its locks: no statement timeout ends a COPY that waits for
  * data, and nobody could claim our node number. Over a unix socket these settings have no effect.
@@ -54,31 +65,35 @@ const SESSION_OPTIONS =
 export class Postgres implements Queryable {
   readonly #pool: pg.Pool
   readonly #config: pg.ClientConfig
+  readonly #servers: PostgresServers
   readonly #log: StoreLog
   readonly #keepsPlans: boolean
 
   constructor(options: PostgresOptions) {
     const statementMsMax = options.statementMsMax ?? STATEMENT_MS_MAX_DEFAULT
-    assertPostgresUrl(options.url)
+    const url = parsePostgresUrl(options.url)
     this.#log = options.log
     this.#keepsPlans = options.keepsPlans ?? false
     this.#config = {
-      ...withSessionOptions(options.url),
+      ...withSessionOptions(url.url),
       application_name: 'sluice',
-      connectionTimeoutMillis: options.connectMsMax ?? CONNECT_MS_MAX_DEFAULT,
+      connectionTimeoutMillis: options.connectMsMax ?? connectMsMaxOf(url),
       statement_timeout: statementMsMax,
       idle_in_transaction_session_timeout: statementMsMax,
       query_timeout: statementMsMax + CLIENT_GRACE_MS,
       keepAlive: true,
+      keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
     }
+    this.#servers = new PostgresServers(url, this.#config)
     this.#pool = new pg.Pool({
       ...this.#config,
+      Client: this.#servers.Client,
       max: options.connectionsMax ?? CONNECTIONS_MAX_DEFAULT,
       idleTimeoutMillis: POOL_IDLE_MS_MAX,
     })
-    // A connection that breaks while nobody waits on it says so here, and only here. Without a
-    // listener the event would end the process; the pool has already dropped the connection.
-    this.#pool.on('error', (cause) => this.#reportBroken(cause))
+    // A connection that breaks while nobody waits on it says so to the pool, which drops it, and to
+    // us. Without listeners for both the event would end the process.
+    this.#pool.on('error', () => undefined)
     this.#pool.on('connect', (client) => client.on('error', (cause) => this.#reportBroken(cause)))
   }
 
@@ -103,7 +118,7 @@ export class Postgres implements Queryable {
     try {
       return toResult<Row>(await this.#pool.query(query))
     } catch (cause) {
-      throw toStoreError(cause)
+      throw this.#toError(cause)
     }
   }
 
@@ -115,7 +130,7 @@ export class Postgres implements Queryable {
     const client = await this.#pool.connect().catch((cause) => Promise.reject(toStoreError(cause)))
     let broken = false
     const run = (text: string) =>
-      client.query(text).catch((cause) => Promise.reject(toStoreError(cause)))
+      client.query(text).catch((cause) => Promise.reject(this.#toError(cause)))
     try {
       await run('BEGIN')
       const value = await fn(new TransactionClient(client))
@@ -127,6 +142,10 @@ export class Postgres implements Queryable {
       await client.query('ROLLBACK').catch(() => {
         broken = true // The server rolls back by itself when the connection goes.
       })
+      if (isReadOnly(cause)) {
+        broken = true
+        this.#servers.suspect()
+      }
       throw cause
     } finally {
       client.release(broken)
@@ -139,7 +158,7 @@ export class Postgres implements Queryable {
    */
   async connect(options: { queryMsMax?: number } = {}): Promise<PostgresClient> {
     const { queryMsMax } = options
-    const client = new pg.Client({
+    const client = new this.#servers.Client({
       ...this.#config,
       ...(queryMsMax !== undefined && {
         statement_timeout: queryMsMax,
@@ -161,12 +180,32 @@ export class Postgres implements Queryable {
     await this.query('SELECT 1')
   }
 
+  /** The server in use does not answer: the next connection looks for the right one anew. */
+  suspect(): void {
+    this.#servers.suspect()
+  }
+
+  /**
+   * Breaks every connection that was opened before, by `performance.now()`: its server is not the
+   * right one any more, or gone without a word. Who waits for an answer there hears of it now.
+   */
+  dropOpenedBefore(ms: number): void {
+    this.#servers.suspect()
+    this.#servers.dropOpenedBefore(ms)
+  }
+
   /** Waits for running statements, then closes all pooled connections. Safe to call twice. */
   async end(): Promise<void> {
     if (!this.#pool.ended) await this.#pool.end()
   }
 
+  #toError(cause: unknown): StoreError {
+    if (isReadOnly(cause)) this.#servers.suspect()
+    return toStoreError(cause)
+  }
+
   #reportBroken(cause: Error): void {
+    this.#servers.suspect()
     const error = toStoreError(cause)
     this.#log.warn({ code: error.code, reason: error.message }, 'a PostgreSQL connection broke')
   }
@@ -188,48 +227,19 @@ class TransactionClient implements Queryable {
   }
 }
 
-/** Maps anything the driver threw. Passes a `StoreError` through. */
-export function toStoreError(cause: unknown): StoreError {
-  if (cause instanceof StoreError) return cause
-  const { message, code, constraint } = errorFields(cause)
-  const kind = postgresKind(code, message)
-  // Class 22 messages quote the offending value: `invalid input syntax for type integer: "…"`.
-  const shown = code?.startsWith('22') === true ? 'a value was refused' : message
-  return new StoreError(kind, `postgresql: ${shown}${code === undefined ? '' : ` (${code})`}`, {
-    code,
-    constraint,
-  })
+/** Of an error of the driver or of our own. */
+function isReadOnly(cause: unknown): boolean {
+  return cause instanceof Error && 'code' in cause && cause.code === READ_ONLY
 }
-
-function postgresKind(code: string | undefined, message: string): StoreError['kind'] {
-  if (code === '53100' || code === 'ENOSPC') return 'disk_full'
-  if (/no space left on device/i.test(message)) return 'disk_full'
-  if (code === '23505') return 'conflict'
-  if (code === 'SL001') return 'lease_lost'
-  if (code !== undefined) {
-    if (UNREACHABLE_CODES.has(code) || UNAVAILABLE_STATES.has(code)) return 'unavailable'
-    return code.startsWith('08') ? 'unavailable' : 'other'
-  }
-  return UNAVAILABLE_MESSAGE.test(message) ? 'unavailable' : 'other'
-}
-
-const UNAVAILABLE_STATES: ReadonlySet<string> = new Set([
-  '57P01', // admin_shutdown
-  '57P02', // crash_shutdown
-  '57P03', // cannot_connect_now
-  '57014', // query_canceled: the statement timeout
-  '25P03', // idle_in_transaction_session_timeout
-  '53300', // too_many_connections
-  '40001', // serialization_failure
-  '40P01', // deadlock_detected
-])
-
-/** Errors that the driver makes itself carry no code. */
-const UNAVAILABLE_MESSAGE =
-  /connection terminated|timeout|not queryable|connection error|client was closed|socket/i
 
 function toResult<Row>(result: pg.QueryResult): QueryResult<Row> {
   return { rows: result.rows, rowCount: result.rowCount ?? 0 }
+}
+
+/** Of several servers the right one is looked for, and then connected to. */
+function connectMsMaxOf({ servers, connectMsMax }: PostgresUrl): number {
+  if (servers.length === 0) return connectMsMax ?? CONNECT_MS_MAX_DEFAULT
+  return Math.max(CONNECT_MS_MAX_DEFAULT, 3 * (connectMsMax ?? 0))
 }
 
 /** The driver lets `options` in the URL replace those of its configuration: we want both. */
@@ -240,17 +250,4 @@ function withSessionOptions(url: string): { connectionString: string; options: s
   parsed.searchParams.delete('options')
   // Of settings given twice the last one counts: the operator's.
   return { connectionString: parsed.href, options: `${SESSION_OPTIONS} ${own}` }
-}
-
-/** Node's error for a bad URL carries the URL, password included: it must not get out. */
-function assertPostgresUrl(url: string): void {
-  let protocol: string
-  try {
-    protocol = new URL(url).protocol
-  } catch {
-    throw new StoreError('other', 'the PostgreSQL URL is not a valid URL')
-  }
-  if (protocol !== 'postgres:' && protocol !== 'postgresql:') {
-    throw new StoreError('other', 'the PostgreSQL URL must start with postgres://')
-  }
 }

@@ -46,9 +46,10 @@ export class Health {
 
   /**
    * Reports a declared check well, and asks now and then whether it still is: an external store
-   * tells nobody that it went away. Returns what ends that.
+   * tells nobody that it went away. `ping` rejects when it does not answer; a text that it
+   * resolves with says what else is wrong. Returns what ends that.
    */
-  watch(name: string, ping: () => Promise<void>): () => void {
+  watch(name: string, ping: () => Promise<unknown>): () => void {
     this.report(name)
     let isAsking = false
     const timer = setInterval(() => {
@@ -56,7 +57,7 @@ export class Health {
       isAsking = true
       ping()
         .then(
-          () => this.report(name),
+          (failure) => this.report(name, typeof failure === 'string' ? failure : undefined),
           () => this.report(name, 'it does not answer'),
         )
         .finally(() => {

@@ -1,8 +1,8 @@
 /**
  * Goal: an insert on a replica that hung past its session, and past the insert's own time, brings
  * nothing when the replica wakes up: by then its rows have been inserted elsewhere.
- * Method: a replica is frozen at random moments of an insert; when it counts as over, what is absent
- * is inserted on the other one; then the first is woken.
+ * Method: a replica is frozen at random moments of an insert; when it counts as over, what is
+ * absent is inserted on the other one; then the first is woken.
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
@@ -109,7 +109,8 @@ test('a replica that wakes up late inserts nothing', { skip }, async (t) => {
     )
   }
   await sleep(2 * SESSION_MS)
-  const sql = `SELECT count() AS n, uniqExact(segment_id, ordinal) AS d FROM sluice.events_${STREAM}`
+  const table = `sluice.events_${STREAM}`
+  const sql = `SELECT count() AS n, uniqExact(segment_id, ordinal) AS d FROM ${table}`
   for (const client of layout.clients) {
     const [row] = await client.query<{ n: string; d: string }>(sql)
     assert.deepEqual([Number(row?.n), Number(row?.d)], [10 * ROUNDS, 10 * ROUNDS])

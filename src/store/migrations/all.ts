@@ -3,7 +3,8 @@
  * in their comments are where files were at the time.
  */
 import { sql as schema } from './0001-schema.ts'
-import { sql as nodeShards } from './0002-node-shards.ts'
+import { sql as lostHistory } from './0002-lost-history.ts'
+import { sql as nodeShards } from './0003-node-shards.ts'
 
 export interface Migration {
   readonly version: number
@@ -13,5 +14,6 @@ export interface Migration {
 
 export const MIGRATIONS: readonly Migration[] = [
   { version: 1, name: 'schema', sql: schema },
-  { version: 2, name: 'node-shards', sql: nodeShards },
+  { version: 2, name: 'lost-history', sql: lostHistory },
+  { version: 3, name: 'node-shards', sql: nodeShards },
 ]

@@ -8,7 +8,9 @@
  *
  * The outcome of a COMMIT whose answer never came is looked up (`wasCommitted`): the transaction
  * holds a share lock on our row in `nodes` (assert_node_lease), so once another transaction has
- * that row FOR UPDATE, the one in question is over, one way or the other.
+ * that row FOR UPDATE, the one in question is over, one way or the other. To take it writes log, so
+ * where commits wait for a standby, the look-up's own COMMIT does, behind the log of the one that
+ * it found: nothing is taken for committed that a failover would lose.
  */
 import assert from 'node:assert/strict'
 import { from as copyFrom } from 'pg-copy-streams'
@@ -17,6 +19,7 @@ import type { SegmentId } from '../../model/segment-id.ts'
 import { encodeMembers } from '../../model/stored-row.ts'
 import type { StreamId } from '../../model/stream.ts'
 import { type Postgres, type PostgresClient, toStoreError } from '../postgres.ts'
+import { socketOf } from '../postgres-servers.ts'
 import { StoreError } from '../store-error.ts'
 import { completeKey, type IdempotentAnswer } from './idempotency-store.ts'
 import type { NodeIdentity } from './node-lease.ts'
@@ -64,6 +67,8 @@ export class SegmentStore {
   readonly #postgres: Postgres
   readonly #node: NodeIdentity
   #client: PostgresClient | undefined
+  /** The server has warned since the last COMMIT was sent. */
+  #hasWarned = false
 
   constructor(postgres: Postgres, node: NodeIdentity) {
     this.#postgres = postgres
@@ -115,6 +120,9 @@ export class SegmentStore {
     client.on('end', () => {
       if (this.#client === client) this.#client = undefined
     })
+    client.on('notice', ({ code }) => {
+      if (code?.startsWith('01') === true) this.#hasWarned = true
+    })
     this.#client = client
     return client
   }
@@ -142,8 +150,14 @@ export class SegmentStore {
       `COPY segments (${COLUMNS}) FROM STDIN BINARY; ${runsSql(rows)}${usageSql(rows, nodeId)}; ` +
       'COMMIT'
     return new Promise((resolve, reject) => {
+      this.#hasWarned = false
       const stream = client.query(copyFrom(text))
-      stream.on('finish', resolve)
+      stream.on('finish', () => {
+        // Somebody cancelled the wait for a standby: its success is that of the primary alone.
+        const text = 'postgresql: COMMIT was answered with a warning'
+        if (this.#hasWarned) reject(new StoreError('unavailable', text))
+        else resolve()
+      })
       stream.on('error', (cause) => {
         // At once: a drain event of the socket would call into the copy, which has ended.
         socketOf(client).destroy()
@@ -153,11 +167,6 @@ export class SegmentStore {
       stream.end(COPY_TRAILER)
     })
   }
-}
-
-/** The driver's socket is private by documentation only. */
-function socketOf(client: PostgresClient): { destroy(): void } {
-  return (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream
 }
 
 /** Whether an error is the server's word that the transaction was rolled back. */
