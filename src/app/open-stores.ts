@@ -154,20 +154,21 @@ async function readCluster(
   url: string,
 ): Promise<ClusterLayout | undefined> {
   const { clickhouseCluster: cluster, clickhouseStoragePolicy: storagePolicy } = config
+  let hosts: ClickHouseHosts | undefined
+  metrics.gauge(
+    'ingest_clickhouse_hosts_away',
+    'Servers of a ClickHouse cluster that do not answer this node',
+    () => hosts?.hosts.filter(({ isAway }) => isAway).length ?? 0,
+  )
   if (cluster === undefined) return undefined
   const urls = splitHosts(url)
-  const hosts = new ClickHouseHosts(urls, {
+  hosts = new ClickHouseHosts(urls, {
     onChange: ({ name, isAway }) => {
       if (isAway) log.warn({ host: name }, 'a ClickHouse server does not answer')
       else log.info({ host: name }, 'a ClickHouse server answers again')
     },
   })
-  metrics.gauge(
-    'ingest_clickhouse_hosts_away',
-    'Servers of a ClickHouse cluster that do not answer this node',
-    () => hosts.hosts.filter(({ isAway }) => isAway).length,
-  )
-  stoppers.push(async () => hosts.stop())
+  stoppers.push(async () => hosts?.stop())
   const layout = await ClusterLayout.read({ url: urls[0]!, cluster, storagePolicy, hosts })
   stoppers.push(() => layout.close())
   const shards = layout.shards.map(({ name, replicas }) => `${name}: ${replicas.length}`)

@@ -91,11 +91,11 @@ export function startRetainer(cell: CellContext, storage: StorageStore): void {
 /** Undefined where nothing is moved. */
 function coldRound({ config, stores, metrics, log }: CellContext): Round | undefined {
   const { clickhouseStoragePolicy: policy, clickhouseColdDays: days } = config
-  if (policy === undefined || days === undefined) return undefined
   const moves = metrics.counter(
     'ingest_projection_cold_moves_total',
     "Days of a projection table that began to move to the storage policy's last volume",
   )
+  if (policy === undefined || days === undefined) return undefined
   const mover = new ColdMover({
     parts: new ColdParts(stores.clickhouse, stores.clickhouseServers),
     ...{ policy, days },
