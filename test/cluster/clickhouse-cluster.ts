@@ -136,6 +136,19 @@ export class ClickHouseCluster {
     return texts
   }
 
+  /** At the end of a process, which waits for nothing. */
+  killAll(): void {
+    for (const { child } of this.nodes) child?.kill('SIGKILL')
+    this.keeper.killNow()
+    removeDirectory(this.#dir)
+  }
+
+  /** Lets this process end while the servers run. */
+  unref(): void {
+    for (const { child } of this.nodes) child?.unref()
+    this.keeper.unref()
+  }
+
   async close(): Promise<void> {
     await Promise.all(this.nodes.map(({ child }) => endChild(child)))
     await this.keeper.kill()

@@ -293,3 +293,32 @@ test('the tables of a stream that was deleted go from every server', {
   }
   await eventually('it is gone', isGone, 60_000)
 })
+
+test('a database of the other kind is refused; another one is filled from the first event', {
+  skip: skip || ONLY_LONG,
+}, async () => {
+  for (const node of nodes.splice(0)) await node.stop() // Which gives its number up.
+  const common = { SLUICE_POSTGRES_URL: postgres.url }
+  const args = ['--data', dataDirs[0]!, '--port', '0']
+  const one = splitHosts(cluster.url('', 'default'))[0]!
+  const alone = await Service.runToEnd(args, { ...common, SLUICE_CLICKHOUSE_URL: one })
+  assert.equal(alone.code, 1)
+  assert.match(alone.stderr, /database sluice is Replicated: say of which cluster/)
+  await cluster.query('s1r1', 'CREATE DATABASE plain')
+  const env = (database: string) => ({
+    ...common,
+    SLUICE_CLICKHOUSE_URL: cluster.url('', 'default').replace(/sluice$/, database),
+    SLUICE_CLICKHOUSE_CLUSTER: CLUSTER,
+    SLUICE_REBUILD_PROJECTION: 'true',
+  })
+  const plain = await Service.runToEnd(args, env('plain'))
+  assert.match(plain.stderr, /database plain is Atomic, and a cluster needs a Replicated one/)
+  const token = apis[0]!.token
+  for (const dataDir of dataDirs) {
+    nodes.push(await Service.start({ dataDir, env: env('anew'), token }))
+  }
+  const api = new Api(nodes[0]!)
+  await eventually('all are there', async () => (await api.count(small.id)).total === 40, 60_000)
+  const rows = `SELECT count() FROM cluster('${CLUSTER}', anew.events_0)`
+  assert.equal(await cluster.query('s2r1', rows), '40')
+})

@@ -62,6 +62,14 @@ export class ZooKeeper {
     await endChild(this.#child)
   }
 
+  killNow(): void {
+    this.#child?.kill('SIGKILL')
+  }
+
+  unref(): void {
+    this.#child?.unref()
+  }
+
   freeze(): void {
     this.#child?.kill('SIGSTOP')
   }

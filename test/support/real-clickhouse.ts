@@ -121,12 +121,41 @@ let ours: Promise<RealClickHouse> | undefined
  */
 export async function realClickHouseFor(
   dataDir: string,
-): Promise<Record<'SLUICE_CLICKHOUSE_URL' | 'SLUICE_REBUILD_PROJECTION', string> | undefined> {
+): Promise<({ readonly SLUICE_CLICKHOUSE_URL: string } & Record<string, string>) | undefined> {
+  if (process.env.TEST_CLICKHOUSE_CLUSTER !== undefined) return onCluster(databaseOf(dataDir))
   const shared = await shareRealClickHouse()
   if (shared === undefined) return undefined
-  const database = `test_${createHash('sha256').update(dataDir).digest('hex').slice(0, 12)}`
-  return { SLUICE_CLICKHOUSE_URL: shared.url + database, SLUICE_REBUILD_PROJECTION: 'true' }
+  const url = shared.url + databaseOf(dataDir)
+  return { SLUICE_CLICKHOUSE_URL: url, SLUICE_REBUILD_PROJECTION: 'true' }
 }
+
+function databaseOf(dataDir: string): string {
+  return `test_${createHash('sha256').update(dataDir).digest('hex').slice(0, 12)}`
+}
+
+/**
+ * With TEST_CLICKHOUSE_CLUSTER=1 services of tests have their projection on a cluster, of each test
+ * file's own.
+ */
+async function onCluster(database: string) {
+  // It takes what this file has.
+  const { CLUSTER, ClickHouseCluster } = await import('../cluster/clickhouse-cluster.ts')
+  cluster ??= ClickHouseCluster.start({ shards: [2, 1], database: 'test_*' })
+  const { url, kill, unref } = await cluster.then((one) => ({
+    url: one.url().replace(/\/[^/]*$/, `/${database}`),
+    kill: () => one.killAll(),
+    unref: () => one.unref(),
+  }))
+  unref()
+  process.once('exit', kill)
+  return {
+    SLUICE_CLICKHOUSE_URL: url,
+    SLUICE_CLICKHOUSE_CLUSTER: CLUSTER,
+    SLUICE_REBUILD_PROJECTION: 'true',
+  }
+}
+
+let cluster: Promise<import('../cluster/clickhouse-cluster.ts').ClickHouseCluster> | undefined
 
 export interface RunningClickHouse {
   /** Of the service's user, without a database. */

@@ -7,6 +7,7 @@ import { CONTEXT_IDS, CONTEXT_SERVICE_AT } from '../../../model/projection.ts'
 import { segmentIdMs } from '../../../model/segment-id.ts'
 import { bothBounds } from './both-bounds.ts'
 import { compileTest } from './compile-test.ts'
+import { nsBoundSql } from './ns-bound.ts'
 import type { SqlParams } from './sql-params.ts'
 
 /** As `compileQuery`. Precondition: `readSystemTest` gave the test. */
@@ -89,8 +90,7 @@ function compileReceipt({ low, high }: RangeTest, params: SqlParams): string {
 
 function compileEventTime({ low, high }: RangeTest, params: SqlParams): string {
   const compile = (operator: string, { value }: Bound) => {
-    const ns = params.add('Int64', String(value.timeNs))
-    return `event_time ${operator} fromUnixTimestamp64Nano(${ns}, 'UTC')`
+    return nsBoundSql('event_time', operator, value.timeNs!, params)
   }
   return bothBounds(low, high, compile) ?? 'false'
 }

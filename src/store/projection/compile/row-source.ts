@@ -38,6 +38,7 @@ import {
 } from './counted-rows.ts'
 import { type CatalogCoverage, eraSql, type Receipt, upToSql } from './learned-sql.ts'
 import { mergeCatalogs } from './merge-catalogs.ts'
+import { nsBoundSql } from './ns-bound.ts'
 import type { PresentTables } from './projection-tables.ts'
 import { eventScope } from './scope.ts'
 import type { SqlParams } from './sql-params.ts'
@@ -326,11 +327,10 @@ class RowSource {
 
   #rangeSql(): readonly string[] {
     const { timeBasis, fromNs, toNs } = this.#options
-    const at = (ns: bigint) => {
-      const value = this.#params.add('Int64', String(clampNs(ns)))
-      return `fromUnixTimestamp64Nano(${value}, 'UTC')`
+    const bound = (operator: string, ns: bigint) => {
+      return nsBoundSql(timeBasis, operator, clampNs(ns), this.#params)
     }
-    return [`${timeBasis} >= ${at(fromNs)}`, `${timeBasis} < ${at(toNs)}`]
+    return [bound('>=', fromNs), bound('<', toNs)]
   }
 
   /** The first condition follows from the second, but is one that the primary key can use. */
