@@ -88,7 +88,7 @@ export async function openCell(
 }
 
 function numberOf({ postgres, lease: own }: Stores, lease: Stores['lease']): NodeNumber {
-  const checkpoints = new CheckpointStore(postgres, lease.nodeId)
+  const checkpoints = new CheckpointStore(postgres, lease)
   return { lease, checkpoints, isOwn: lease === own }
 }
 

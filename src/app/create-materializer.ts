@@ -47,7 +47,7 @@ async function createMaterializer(
   const { nodeId } = lease
   const { setAside } = parts
   const checkpoint = await checkpoints.read()
-  await setAside.forgetAfter(nodeId, checkpoint)
+  await setAside.forgetAfter(lease, checkpoint)
   const needs = new TableNeedsStore(stores.writes.postgres, streams)
   const projection = new ProjectionStore(stores.writes.clickhouse, lease, {
     place: await stores.insertPlace(nodeId),
@@ -71,7 +71,7 @@ async function createMaterializer(
       findPresent: (segments) => projection.findPresent(segments),
       tryOpenSpool: (streamId) => projection.tryOpenSpool(streamId),
       insert: (streamId, blocks, rows) => projection.insert(streamId, blocks, rows),
-      setAside: (segments) => setAside.record(nodeId, segments),
+      setAside: (segments) => setAside.record(lease, segments),
       readRetries: async () => {
         const { segments, retries } = await setAside.count(nodeId)
         parts.onSetAsideCount(segments)

@@ -20,9 +20,9 @@ import { LostSegments, type ProjectedSegment } from '../store/projection/lost-se
 import { ProjectionStore } from '../store/projection/projection-store.ts'
 import { findMissing } from '../store/raw/history.ts'
 import { LostHistoryStore } from '../store/raw/lost-history-store.ts'
-import type { NodeIdentity } from '../store/raw/node-lease.ts'
 import { StoreError } from '../store/store-error.ts'
 import type { StoreLog } from '../store/store-log.ts'
+import type { NodeIdentity } from '../store/under-lease.ts'
 import { reasonOf } from '../telemetry/log.ts'
 import type { CellContext, NodeNumber } from './cell-context.ts'
 

@@ -19,6 +19,7 @@ import { NODE_ID_MAX, nodeOfSegment, SEGMENT_ID_MS_SHIFT } from '../../model/seg
 import type { Postgres, Queryable } from '../postgres.ts'
 import { StoreError } from '../store-error.ts'
 import type { StoreLog } from '../store-log.ts'
+import type { NodeIdentity } from '../under-lease.ts'
 import { type ClockGuard, STORE_NOW_MS } from './clock-guard.ts'
 
 /** A node whose lease ran out this long ago is gone; the next new one takes its number over. */
@@ -38,12 +39,6 @@ export interface NodeLeaseOptions {
   /** For tests. */
   readonly nodeIdMax?: number
   readonly renewMs?: number
-}
-
-/** Whose rows are ours: a number that another process takes over gets another epoch. */
-export interface NodeIdentity {
-  readonly nodeId: number
-  readonly epoch: bigint
 }
 
 interface Claimed extends NodeIdentity {

@@ -23,6 +23,7 @@ import {
 import { DEFAULT_SETTINGS } from '../../observe/settings.ts'
 import { SILENT_LOG, startDatabase, type TestDatabase } from '../../serve/rest-harness.ts'
 import { eventually } from '../temporary.ts'
+import { holdNumber } from './hold-number.ts'
 
 const OWN = '00000000-0000-4000-8000-00000000000a'
 const OTHER = '00000000-0000-4000-8000-00000000000b'
@@ -102,7 +103,7 @@ test('SET_ASIDE_RETRY_SEGMENTS_MAX segments are tried again at a time', async ()
     ...{ reason: 'damaged', tries: 5 },
   }))
   for (const { segmentId } of aside) await insertRow(streamId, segmentId)
-  await store.record(7, aside)
+  await store.record(await holdNumber(database.postgres, 7), aside)
   assert.equal(await store.askToRetry(streamId), aside.length)
   const first = await store.readRetries(7)
   assert.equal(first.length, SET_ASIDE_RETRY_SEGMENTS_MAX)
