@@ -9,7 +9,7 @@ import { makeSegmentId, type SegmentId } from '../../../src/model/segment-id.ts'
 import type { StreamId } from '../../../src/model/stream.ts'
 import { ControlDirectory } from '../../../src/store/control/control-directory.ts'
 import { ControlStore } from '../../../src/store/control/control-store.ts'
-import { NODES_LEFT_BEHIND_MAX, NodeLease } from '../../../src/store/raw/node-lease.ts'
+import { NodeLease } from '../../../src/store/raw/node-lease.ts'
 import { RetentionStore } from '../../../src/store/raw/retention-store.ts'
 import {
   SET_ASIDE_RETRY_SEGMENTS_MAX,
@@ -26,8 +26,6 @@ import { eventually } from '../temporary.ts'
 import { holdNumber } from './hold-number.ts'
 
 const OWN = '00000000-0000-4000-8000-00000000000a'
-const OTHER = '00000000-0000-4000-8000-00000000000b'
-const YEARS_MS = 10 * 365 * 86_400_000
 const MS = Date.parse('2026-05-05T05:05:05Z')
 let database: TestDatabase
 
@@ -76,23 +74,6 @@ test('a lease is for NODE_LEASE_MS, and renewed after NODE_LEASE_RENEW_MS', asyn
   await eventually('it is renewed', async () => (await leftMs()) > NODE_LEASE_MS - 2_000)
   assert.ok((await leftMs()) <= NODE_LEASE_MS)
   await lease.stop()
-})
-
-test('one start takes care of NODES_LEFT_BEHIND_MAX gone nodes', async () => {
-  const { postgres } = database
-  await postgres.query('DELETE FROM nodes')
-  for (let node = 100; node <= 100 + NODES_LEFT_BEHIND_MAX; node++) {
-    await postgres.query(
-      `INSERT INTO nodes (node_id, identity, epoch, lease_until)
-       VALUES ($1, $2, 1, now() - interval '1 day')`,
-      [node, OTHER],
-    )
-    await insertRow(1, makeSegmentId({ ms: Date.now() + YEARS_MS, node, counter: 0 }))
-  }
-  const first = await claim(OWN)
-  assert.equal(first.leftBehind.length, NODES_LEFT_BEHIND_MAX)
-  await first.stop()
-  await postgres.query('DELETE FROM segments')
 })
 
 test('SET_ASIDE_RETRY_SEGMENTS_MAX segments are tried again at a time', async () => {
