@@ -34,7 +34,7 @@ const ALONE = [
   'embedded/read-cost',
 ].map(testPath)
 /** Those that mostly wait: for services, stores and time. */
-const WAITING = /^(e2e|crash|embedded|http|pool|machine|scripts)\b/
+const WAITING = /^(app|e2e|crash|embedded|http|pool|machine|scripts|store\/raw\/take-over)\b/
 /** Files at a time: one that works and three that wait, as long as there are both. */
 const CONCURRENCY = 4
 /** The longest, which begin first: whatever is long and begins late ends alone. */

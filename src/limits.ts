@@ -507,6 +507,18 @@ export const TAIL_RIGHTS_MS = 250
 /** How long a node number stays with a process that does not renew it. */
 export const NODE_LEASE_MS = 15_000
 export const NODE_LEASE_RENEW_MS = 5_000
+/** A node whose lease ran out this long ago is gone: a living one does what is left of its work. */
+export const NODE_GONE_MS = 60_000
+/** How often a node looks for such work, and whether what it took over is done. */
+export const TAKE_OVER_POLL_MS = 2_000
+/** Numbers whose work a node does at a time, beside its own: each has its caches. */
+export const NODES_TAKEN_OVER_MAX = 8
+/**
+ * How long after a node was last entitled to send it an insert may still begin in ClickHouse. The
+ * server closes a connection on which it has heard nothing for 30 s (`http_receive_timeout`,
+ * `keep_alive_timeout`), and what comes later on it is lost; the rest is for what it has heard of.
+ */
+export const INSERT_ARRIVAL_MS_MAX = 40_000
 /**
  * How far ahead of PostgreSQL's clock a node may give out receipt times. Clocks that are kept by
  * NTP differ by milliseconds; a machine without it may be off by some seconds.
@@ -568,6 +580,7 @@ assert(TAILS_PER_TOKEN_MAX < TAILS_MAX, 'one token leaves room for tails of othe
 assert(CONTROL_POLL_MS * 5 <= CONTROL_STALE_MS_MAX, 'polls that are late ask nothing more')
 assert(CLOCK_LEAD_MS_MAX < COMPACT_AGE_MS, 'a stretch being merged is past on every node')
 assert(NODE_LEASE_RENEW_MS * 3 <= NODE_LEASE_MS, 'a lease survives two failed renewals')
+assert(INSERT_ARRIVAL_MS_MAX < NODE_GONE_MS, "a gone node's last insert has begun, or never will")
 assert(RETAIN_TRIM_SHARE > 0 && RETAIN_TRIM_SHARE < 1, 'what is trimmed is a part')
 assert(COMMIT_RESOLVE_MS_MAX < COMPACT_AGE_MS, 'no commit is under way in a stretch being merged')
 assert(

@@ -1,3 +1,4 @@
+import type { Follower } from '../follow/follower.ts'
 import type { WaitingSegments } from '../materialize/waiting-segments.ts'
 import type { WorkerPool } from '../pool/pool.ts'
 import type { CheckpointStore } from '../store/raw/checkpoint-store.ts'
@@ -18,10 +19,15 @@ export interface CellContext extends Context {
   readonly events: EventStore
 }
 
-/** A node number of this process. It commits under one, and works off what is left of others. */
+/** A node number of this process. It commits under one, and does the work that others left. */
 export interface NodeNumber {
   readonly lease: NodeLease
   readonly checkpoints: CheckpointStore
   /** Whether this process commits under this number. */
   readonly isOwn: boolean
+  /** Ends what works for the number, the last one first. */
+  readonly stoppers: (() => unknown)[]
 }
+
+/** Makes a follower for a number; what else it makes goes with the number. */
+export type CreateFollower = (number: NodeNumber) => Promise<Follower>

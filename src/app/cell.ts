@@ -17,18 +17,20 @@ import type { WorkerPool } from '../pool/pool.ts'
 import { CheckpointStore } from '../store/raw/checkpoint-store.ts'
 import { EventStore } from '../store/raw/event-store.ts'
 import { IdempotencyStore } from '../store/raw/idempotency-store.ts'
+import type { NodeLease } from '../store/raw/node-lease.ts'
 import { SegmentStore } from '../store/raw/segment-store.ts'
 import { StorageStore } from '../store/raw/storage-store.ts'
 import { UsageStore } from '../store/raw/usage-store.ts'
 import type { StreamDirectory } from '../store/stream-directory.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
-import type { CellContext, NodeNumber } from './cell-context.ts'
+import type { CellContext, CreateFollower, NodeNumber } from './cell-context.ts'
 import type { Context } from './context.ts'
 import { materializeFollower } from './create-materializer.ts'
 import { observeFollower } from './create-observer.ts'
 import type { Stores } from './open-stores.ts'
 import { settleHistory } from './settle-history.ts'
 import { startRetainer } from './start-retainer.ts'
+import { startTakeovers } from './take-over.ts'
 import { watchClock } from './watch-clock.ts'
 import { watchHistory } from './watch-history.ts'
 
@@ -71,10 +73,10 @@ export async function openCell(
   const events = new EventStore(stores.writes.postgres)
   const cell = { ...context, stores, pool, streams, waiting, events }
   const storage = new StorageStore(stores.postgres, streams)
-  const number = numberOf(stores, lease)
+  const number = numberOf(stores, lease, context.stoppers)
   const newest = await settleHistory(cell, number)
   await watchHistory(cell)
-  const followers = await startFollowers(cell, number)
+  const followers = await startFollowing(cell, number)
   const committer = startCommitter(cell, number, { followers, tails, newest })
   startRetainer(cell, storage)
   return {
@@ -87,24 +89,43 @@ export async function openCell(
   }
 }
 
-function numberOf({ postgres, lease: own }: Stores, lease: Stores['lease']): NodeNumber {
-  const checkpoints = new CheckpointStore(postgres, lease.nodeId)
-  return { lease, checkpoints, isOwn: lease === own }
+function numberOf(
+  { postgres, lease: own }: Stores,
+  lease: NodeLease,
+  stoppers: NodeNumber['stoppers'],
+): NodeNumber {
+  const checkpoints = new CheckpointStore(postgres, lease)
+  return { lease, checkpoints, isOwn: lease === own, stoppers }
 }
 
-/** Starts those of our own number and, to work off what is left, of numbers no longer in use. */
-async function startFollowers(cell: CellContext, own: NodeNumber): Promise<readonly Follower[]> {
-  const { config, stores, stoppers } = cell
-  const left = stores.lease.leftBehind.map((lease) => numberOf(stores, lease))
+/** Of our own number, and of those whose work is taken over. Returns our own. */
+export async function startFollowing(
+  cell: CellContext,
+  own: NodeNumber,
+  takeOverPollMs?: number,
+): Promise<readonly Follower[]> {
+  const creates = FOLLOWERS.map((follow) => follow(cell))
+  const followers = await startFollowers(cell, creates, own)
+  const startTaken = async (lease: NodeLease, stoppers: NodeNumber['stoppers']) => {
+    const number = numberOf(cell.stores, lease, stoppers)
+    await settleHistory(cell, number)
+    return await startFollowers(cell, creates, number)
+  }
+  startTakeovers(cell, startTaken, takeOverPollMs)
+  return followers
+}
+
+async function startFollowers(
+  { config }: CellContext,
+  creates: readonly CreateFollower[],
+  number: NodeNumber,
+): Promise<readonly Follower[]> {
   const followers: Follower[] = []
-  for (const follow of FOLLOWERS) {
-    const create = follow(cell)
-    for (const number of [...left, own]) {
-      const follower = await create(number)
-      follower.start()
-      stoppers.push(() => follower.stop(config.drainTimeoutMs))
-      if (number === own) followers.push(follower)
-    }
+  for (const create of creates) {
+    const follower = await create(number)
+    follower.start()
+    number.stoppers.push(() => follower.stop(config.drainTimeoutMs))
+    followers.push(follower)
   }
   return followers
 }

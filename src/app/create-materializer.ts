@@ -24,12 +24,19 @@ export function materializeFollower(
     () => [...setAside.values()].reduce((a, b) => a + b, 0),
   )
   return async (number) => {
+    const { nodeId } = number.lease
+    const onStall = stallReporter()
     const materializer = await createMaterializer(cell, number, {
       setAside: store,
-      observer: { ...observer, onStall: stallReporter() },
+      observer: { ...observer, onStall },
       onSetAsideCount: (segments) => setAside.set(number, segments),
     })
-    waiting.add(number.lease.nodeId, materializer)
+    waiting.add(nodeId, materializer)
+    number.stoppers.push(() => {
+      waiting.remove(nodeId, materializer)
+      setAside.delete(number)
+      onStall(undefined)
+    })
     if (number.isOwn) watchMaterializer(metrics, materializer)
     return materializer
   }
@@ -37,7 +44,7 @@ export function materializeFollower(
 
 async function createMaterializer(
   { config, stores, streams, buffers, pool, log }: CellContext,
-  { lease, checkpoints, isOwn }: NodeNumber,
+  { lease, checkpoints, isOwn, stoppers }: NodeNumber,
   parts: {
     readonly setAside: SetAsideStore
     readonly observer: MaterializeObserver
@@ -47,14 +54,16 @@ async function createMaterializer(
   const { nodeId } = lease
   const { setAside } = parts
   const checkpoint = await checkpoints.read()
-  await setAside.forgetAfter(nodeId, checkpoint)
+  await setAside.forgetAfter(lease, checkpoint)
   const needs = new TableNeedsStore(stores.writes.postgres, streams)
   const projection = new ProjectionStore(stores.writes.clickhouse, lease, {
-    place: await stores.insertPlace(nodeId),
+    place: await stores.insertPlace(nodeId, stoppers),
     assertSame: () => stores.projection.assertSame(),
     readNeeds: (streamId) => needs.readOne(streamId),
     onFormError: tableErrors(log),
     onSettingRefused: (setting) => log.warn({ setting }, 'ClickHouse refuses a setting of tables'),
+    assertHeld: () => lease.assertHeld(),
+    ...(lease.isInherited && { untilQuiet: () => lease.untilQuiet() }),
   })
   const rebuilds = new Rebuilds(async (streamId, segments) => {
     const replayed = await pool.run({ kind: 'replay', streamId, segments })
@@ -71,7 +80,7 @@ async function createMaterializer(
       findPresent: (segments) => projection.findPresent(segments),
       tryOpenSpool: (streamId) => projection.tryOpenSpool(streamId),
       insert: (streamId, blocks, rows) => projection.insert(streamId, blocks, rows),
-      setAside: (segments) => setAside.record(nodeId, segments),
+      setAside: (segments) => setAside.record(lease, segments),
       readRetries: async () => {
         const { segments, retries } = await setAside.count(nodeId)
         parts.onSetAsideCount(segments)

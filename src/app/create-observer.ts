@@ -3,6 +3,7 @@ import { segmentIdNode } from '../model/segment-id.ts'
 import type { LoadedRow } from '../model/stored-row.ts'
 import { type ObserveObserver, Observer } from '../observe/observer.ts'
 import { SchemaWriter } from '../store/catalog/schema-writer.ts'
+import { StoreError } from '../store/store-error.ts'
 import { isWorthLogging, type Log, reasonOf } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { CellContext, NodeNumber } from './cell-context.ts'
@@ -89,6 +90,8 @@ function observeObserver(metrics: Metrics, log: Log): ObserveObserver {
     },
     onReplayed: (segments) => replayed.inc(segments),
     onError: (cause, failures) => {
+      // Its lease tells of that, and ends whoever works for the number.
+      if (cause instanceof StoreError && cause.kind === 'lease_lost') return
       errors.inc()
       if (!isWorthLogging(failures)) return
       const reason = reasonOf(cause)

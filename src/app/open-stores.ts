@@ -51,7 +51,11 @@ export interface Stores extends StoreClients {
   /** Clients of each ClickHouse server by itself, as far as they have answered. */
   readonly clickhouseServers: () => readonly ClickHouse[]
   /** Where the inserts of a node number go; undefined for the one server that there is. */
-  readonly insertPlace: (nodeId: number) => Promise<InsertPlace | undefined>
+  readonly insertPlace: (
+    nodeId: number,
+    /** Gets what ends it. */
+    stoppers: Context['stoppers'],
+  ) => Promise<InsertPlace | undefined>
   readonly lease: NodeLease
   readonly clock: ClockGuard
   readonly projection: ProjectionIdentity
@@ -130,23 +134,15 @@ export async function openStores(context: Context, directory: DataDirectory): Pr
   const [reads, writes] = [connect('read'), connect('write')]
   stoppers.push(health.watch('postgres', () => watch.look()))
   stoppers.push(health.watch('clickhouse', () => control.clickhouse.ping()))
-  const placeOf = async (nodeId: number, { options, shards: all }: ClusterLayout) => {
-    const shards = await recordNodeShard(control.postgres, nodeId, all)
+  const insertPlace: Stores['insertPlace'] = async (nodeId, ending) => {
+    if (layout === undefined) return undefined
+    const shards = await recordNodeShard(control.postgres, nodeId, layout.shards)
     const { shard } = shards
     log.info({ nodeId, shard: shard.name }, 'the projection of this node number is on this shard')
     const replicasMin = config.clickhouseReplicasMin
-    const place = new ShardReplicas({ ...options, ...shards, replicasMin })
-    stoppers.push(() => place.clickhouse.close())
+    const place = new ShardReplicas({ ...layout.options, ...shards, replicasMin })
+    ending.push(() => place.clickhouse.close())
     return place
-  }
-  const places = new Map<number, Promise<InsertPlace>>()
-  const insertPlace = async (nodeId: number) => {
-    if (layout === undefined) return undefined
-    const place = places.get(nodeId) ?? placeOf(nodeId, layout)
-    places.set(nodeId, place)
-    // What could not be recorded is tried again.
-    place.catch(() => places.delete(nodeId))
-    return await place
   }
   const clickhouseServers = () => layout?.clients ?? [control.clickhouse]
   return {

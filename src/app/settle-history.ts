@@ -1,7 +1,8 @@
 /**
- * At the start, before anything is committed under a node number: the projection must have nothing
- * of it that PostgreSQL does not have. It has, when a standby was promoted without the last commits
- * and they had been projected already; queries would count events that no list shows.
+ * At the start, before anything is committed under a node number, and when the work of a node that
+ * is gone is taken over: the projection must have nothing of it that PostgreSQL does not have. It
+ * has, when a standby was promoted without the last commits and they had been projected already;
+ * queries would count events that no list shows.
  *
  * What is newer there than all that PostgreSQL has of the node is such a rest, as ids rise and
  * nobody else commits under the number; so is what a process noted that met the failover. Those
@@ -20,9 +21,9 @@ import { LostSegments, type ProjectedSegment } from '../store/projection/lost-se
 import { ProjectionStore } from '../store/projection/projection-store.ts'
 import { findMissing } from '../store/raw/history.ts'
 import { LostHistoryStore } from '../store/raw/lost-history-store.ts'
-import type { NodeIdentity } from '../store/raw/node-lease.ts'
 import { StoreError } from '../store/store-error.ts'
 import type { StoreLog } from '../store/store-log.ts'
+import type { NodeIdentity } from '../store/under-lease.ts'
 import { reasonOf } from '../telemetry/log.ts'
 import type { CellContext, NodeNumber } from './cell-context.ts'
 
@@ -47,14 +48,16 @@ interface SettleContext {
 /** Returns the id that new ones must be above. Throws `StoreError`. */
 export async function settleHistory(
   { stores, log }: SettleContext,
-  { lease, checkpoints }: Pick<NodeNumber, 'checkpoints'> & { readonly lease: NodeIdentity },
+  number: Pick<NodeNumber, 'checkpoints'> &
+    Partial<Pick<NodeNumber, 'stoppers'>> & { readonly lease: NodeIdentity },
 ): Promise<SegmentId> {
+  const { lease, checkpoints, stoppers = [] } = number
   const { nodeId } = lease
   const record = new LostHistoryStore(stores.postgres)
   const projection = new LostSegments(stores.clickhouse)
   // An insert of an earlier process would come in behind our back. One that does not end is no
   // reason not to start.
-  const place = await stores.insertPlace?.(nodeId)
+  const place = await stores.insertPlace?.(nodeId, stoppers)
   const inserts = new ProjectionStore(stores.clickhouse, lease, { place })
   await inserts.settleInserts().catch((cause) => {
     log.warn({ reason: reasonOf(cause) }, 'inserts of an earlier process were not awaited')

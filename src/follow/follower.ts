@@ -12,6 +12,8 @@ export interface Follower {
   add(group: CommittedGroup): void
   /** Something may have been committed that `add` was not told of. */
   mustCatchUp(): void
+  /** Whether it knows of nothing that is left to do. */
+  readonly isIdle: boolean
   /** Ends within `msMax`; what is left is found at the next start. */
   stop(msMax: number): Promise<void>
 }

@@ -2,6 +2,7 @@
  * Counts failures in a row of each stream that is behind, and says whether it is stalled: whether
  * time alone will not help, and an operator has to repair something.
  */
+import { StoreError } from '../store/store-error.ts'
 import { segmentFault } from './faults.ts'
 
 /** So many failures in a row, of a store that may be back soon, are more than a hiccup. */
@@ -34,6 +35,8 @@ export class Failures<Key> {
   fail(key: Key, cause: unknown): void {
     const count = this.count(key) + 1
     this.#counts.set(key, count)
+    // Its lease tells of that, and ends whoever works for the number.
+    if (cause instanceof StoreError && cause.kind === 'lease_lost') return
     this.#observer.onError(cause, count)
     const { kind, reason } = segmentFault(cause)
     if (kind === 'data' || (kind === 'away' && count < STALL_FAILURES)) return

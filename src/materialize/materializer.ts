@@ -124,6 +124,11 @@ export class Materializer implements Follower {
     return this.#lags.size
   }
 
+  get isIdle(): boolean {
+    this.#progress.advance()
+    return this.#lags.size === 0 && this.#progress.outstanding === 0
+  }
+
   /** Receipt time in milliseconds of the oldest segment not in the projection, if any. */
   get oldestPendingMs(): number | undefined {
     this.#progress.advance()

@@ -18,6 +18,11 @@ export class WaitingSegments {
     this.#materializers.set(nodeId, materializer)
   }
 
+  /** What it brought in is in the checkpoint by now, or somebody else's to bring in. */
+  remove(nodeId: number, materializer: Waits): void {
+    if (this.#materializers.get(nodeId) === materializer) this.#materializers.delete(nodeId)
+  }
+
   /** Every segment of these streams on these nodes up to here is in the projection. */
   projectedOf(streamIds: readonly StreamId[]): NodeMarks {
     return new Map(

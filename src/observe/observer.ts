@@ -138,6 +138,10 @@ export class Observer implements Follower {
     return this.#mode === 'live' && this.#written >= this.#newest
   }
 
+  get isIdle(): boolean {
+    return this.isCaughtUp && this.#hasReadUndescribed && this.#lookups.size === 0
+  }
+
   start(): void {
     this.#running = this.#run()
   }

@@ -50,6 +50,11 @@ export interface ClickHouseOptions {
   readonly dataFiles?: MemoryFiles | undefined
 }
 
+export interface InsertOptions extends RequestOptions {
+  /** Called with the connection in hand, before the first byte: what it throws ends the insert. */
+  readonly beforeSend?: (() => Promise<void>) | undefined
+}
+
 export interface RequestOptions {
   readonly queryId?: string
   readonly settings?: QuerySettings
@@ -257,7 +262,7 @@ export class ClickHouse {
   async insertNative(
     sql: string,
     chunks: readonly Uint8Array[] | InsertSpool,
-    options?: RequestOptions,
+    options?: InsertOptions,
   ): Promise<void> {
     const isSpooled = chunks instanceof InsertSpool
     const spool = isSpooled ? chunks : await tryFillSpool(this.tryOpenSpool(), chunks)
@@ -268,7 +273,8 @@ export class ClickHouse {
       const values = isSpooled || spool !== undefined ? [] : bufferViews(joinSmall(chunks))
       const { stream } = await this.#client(host).exec({
         query: sql,
-        values: Readable.from(values, { objectMode: false }),
+        // The client asks for the first piece once it has a connection, and sends nothing before.
+        values: Readable.from(piecesAfter(options?.beforeSend, values), { objectMode: false }),
         // Servers' defaults for this differ: we want one part, stored before the answer comes.
         clickhouse_settings: { async_insert: 0, ...options?.settings },
         ...(file && { http_headers: { [DATA_FILE_HEADER]: file.sharedPath } }),
@@ -294,6 +300,14 @@ export class ClickHouse {
     for (const client of this.#clients.values()) await client.close()
     this.#dataFiles?.close()
   }
+}
+
+async function* piecesAfter(
+  isReady: (() => Promise<void>) | undefined,
+  pieces: Iterable<Buffer>,
+): AsyncGenerator<Buffer> {
+  await isReady?.()
+  yield* pieces
 }
 
 function toStats({

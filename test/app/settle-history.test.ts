@@ -65,8 +65,8 @@ async function project(id: SegmentId): Promise<void> {
 }
 
 function settle(): Promise<SegmentId> {
-  const checkpoints = new CheckpointStore(postgres, NODE)
   const lease = { nodeId: NODE, epoch: 1n }
+  const checkpoints = new CheckpointStore(postgres, lease)
   return settleHistory({ stores: { postgres, clickhouse }, log }, { lease, checkpoints })
 }
 

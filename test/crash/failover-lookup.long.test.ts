@@ -30,7 +30,8 @@ before(async () => {
   await migrate(pair.url)
   postgres = new Postgres({ url: pair.url, log })
   const onLost = () => assert.fail('nobody took the number')
-  lease = await NodeLease.claim({ postgres, identity: IDENTITY, log, onLost, renewMs: 600_000 })
+  const times = { renewMs: 600_000 }
+  lease = await NodeLease.claim({ postgres, identity: IDENTITY, log, onLost, times })
   store = new SegmentStore(postgres, lease)
 })
 

@@ -52,7 +52,7 @@ export class TestNode {
     this.writer = new SchemaWriter(postgres, new ControlDirectory(postgres), lease)
     this.#segments = new SegmentStore(postgres, lease)
     this.#ids = new SegmentIdGenerator(lease.nodeId, Date.now)
-    const checkpoints = new CheckpointStore(postgres, lease.nodeId)
+    const checkpoints = new CheckpointStore(postgres, lease)
     const events = new EventStore(postgres)
     this.stores = {
       load: (streamIds) => this.writer.load(streamIds),

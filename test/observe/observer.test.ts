@@ -185,7 +185,7 @@ test('after a mixed row the checkpoint is its last run', async () => {
     )
     if (!isTold) one.observer.mustCatchUp()
     await one.caughtUp()
-    const checkpoints = new CheckpointStore(database.postgres, one.lease.nodeId)
+    const checkpoints = new CheckpointStore(database.postgres, one.lease)
     await eventually('the checkpoint', async () => {
       return (await one.writer.readCheckpoint()) === (await checkpoints.readNewest())
     })

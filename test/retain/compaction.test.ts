@@ -371,7 +371,8 @@ test('a projection rebuilt from merged rows has the same rows, those it lacked o
   for (const node of [0, 1, 2, 3]) {
     const catchUp = new CatchUp({
       readAfter: async (after, limit) => {
-        const rows = await new CheckpointStore(harness.postgres, node).readAfter(after, limit)
+        const checkpoints = new CheckpointStore(harness.postgres, { nodeId: node, epoch: 0n })
+        const rows = await checkpoints.readAfter(after, limit)
         return rows.filter((row) => row.streamId === streamId)
       },
       settleInserts: async () => undefined,

@@ -37,6 +37,7 @@ import { CompactPipeline } from '../../workers/compact.ts'
 import { IngestPipeline } from '../../workers/ingest.ts'
 import { SplitPipeline } from '../../workers/split.ts'
 import { DEFAULT_SETTINGS } from '../observe/settings.ts'
+import { holdNumber } from '../store/raw/hold-number.ts'
 import { makeDirectory, recordingLog, removeDirectory } from '../store/temporary.ts'
 import { openTestClickHouse, openTestPostgres, type TestStore } from '../support/stores.ts'
 import { batchOf } from '../workers/batch-of.ts'
@@ -198,7 +199,7 @@ export class RetainHarness {
   /** Says that everything of a node up to now is in the projection and was learned from. */
   async checkpoint(node: number, ms = Date.now()): Promise<void> {
     const id = makeSegmentId({ ms, node, counter: 0 })
-    await new CheckpointStore(this.postgres, node).write(id)
+    await new CheckpointStore(this.postgres, await holdNumber(this.postgres, node)).write(id)
     await this.postgres.query(
       `INSERT INTO observe_checkpoints (node_id, segment_id) VALUES ($1, $2)
        ON CONFLICT (node_id) DO UPDATE SET segment_id = excluded.segment_id`,

@@ -20,6 +20,7 @@ import { SchemaStore } from '../../src/store/catalog/schema-store.ts'
 import { EventStore } from '../../src/store/raw/event-store.ts'
 import { SetAsideStore } from '../../src/store/raw/set-aside-store.ts'
 import { UsageStore } from '../../src/store/raw/usage-store.ts'
+import { holdNumber } from '../store/raw/hold-number.ts'
 import { RestHarness, startDatabase, type TestDatabase } from './rest-harness.ts'
 
 let database: TestDatabase
@@ -374,8 +375,9 @@ test('usage shows what was set aside; admins ask for another try', async () => {
   const setAside = new SetAsideStore(database.postgres)
   const ids = [1, 2, 3].map((n) => makeSegmentId({ ms: NOW_MS - n, node: 3, counter: 0 }))
   const each = (id: SegmentId, reason: string) => ({ streamId, segmentId: id, reason, tries: 5 })
-  await setAside.record(3, [each(ids[0]!, 'damaged'), each(ids[1]!, 'damaged')])
-  await setAside.record(4, [each(ids[2]!, 'incorrect_data')])
+  const [three, four] = [3, 4].map((node) => holdNumber(database.postgres, node))
+  await setAside.record(await three!, [each(ids[0]!, 'damaged'), each(ids[1]!, 'damaged')])
+  await setAside.record(await four!, [each(ids[2]!, 'incorrect_data')])
   const reasons = async () => {
     const { json } = await rest.call('GET', `/v1/streams/${streamId}/usage`)
     return json.projection.set_aside.map((each: Record<string, unknown>) => [

@@ -236,7 +236,7 @@ test('node numbers: lowest free, own again, expired last, none left', async () =
   await migratePostgres(database, { log })
   const claim = (identity: string) => {
     const onLost = () => undefined
-    return NodeLease.claim({ postgres: database, identity, log, onLost, nodeIdMax: 1, renewMs: 50 })
+    return NodeLease.claim({ postgres: database, identity, log, onLost, nodeIdMax: 1 })
   }
   const [a, b] = await Promise.all([claim(A), claim(B)])
   assert.deepEqual([a.nodeId, b.nodeId].toSorted(), [0, 1])
@@ -286,7 +286,7 @@ test('a node that lost its number hears of it and cannot commit', async () => {
   await migratePostgres(database, { log })
   let lostCount = 0
   const onLost = () => void lostCount++
-  const options = { postgres: database, identity: A, log, renewMs: 50 }
+  const options = { postgres: database, identity: A, log, times: { renewMs: 50 } }
   const first = await NodeLease.claim({ ...options, onLost })
   await sleep(200)
   assert.equal(lostCount, 0)

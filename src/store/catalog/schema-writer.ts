@@ -17,6 +17,7 @@ import type { StreamId } from '../../model/stream.ts'
 import type { Postgres, Queryable } from '../postgres.ts'
 import { StoreError } from '../store-error.ts'
 import type { StreamDirectory } from '../stream-directory.ts'
+import { type NodeIdentity, underLease } from '../under-lease.ts'
 import { mergeLargePaths } from './large-paths.ts'
 
 /** A shape that nothing has described yet, and a segment that has it. */
@@ -38,12 +39,12 @@ interface CountRow {
 export class SchemaWriter {
   readonly #postgres: Postgres
   readonly #streams: Pick<StreamDirectory, 'findSchemaCaps'>
-  readonly #node: { readonly nodeId: number; readonly epoch: bigint }
+  readonly #node: NodeIdentity
 
   constructor(
     postgres: Postgres,
     streams: Pick<StreamDirectory, 'findSchemaCaps'>,
-    node: { readonly nodeId: number; readonly epoch: bigint },
+    node: NodeIdentity,
   ) {
     this.#postgres = postgres
     this.#streams = streams
@@ -136,11 +137,9 @@ export class SchemaWriter {
    * Throws `StoreError`; then nothing changed, unless the answer to COMMIT was lost.
    */
   async write(changes: readonly SchemaChange[], checkpoint?: SegmentId): Promise<SchemaCounts[]> {
-    const { nodeId, epoch } = this.#node
     const streamIds = changes.map(({ streamId }) => streamId)
     const caps = changes.length > 0 ? await this.#streams.findSchemaCaps(streamIds) : new Map()
-    return this.#postgres.transaction(async (sql) => {
-      await sql.query('CALL assert_node_lease($1::smallint, $2)', [nodeId, String(epoch)])
+    return underLease(this.#postgres, this.#node, async (sql) => {
       const locked = await lock(sql, [...caps.keys()])
       const applied = await this.#select(sql, changes, locked)
       if (applied.length > 0) {

@@ -5,6 +5,7 @@
 import { sql as schema } from './0001-schema.ts'
 import { sql as lostHistory } from './0002-lost-history.ts'
 import { sql as nodeShards } from './0003-node-shards.ts'
+import { sql as takeovers } from './0004-takeovers.ts'
 
 export interface Migration {
   readonly version: number
@@ -16,4 +17,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 1, name: 'schema', sql: schema },
   { version: 2, name: 'lost-history', sql: lostHistory },
   { version: 3, name: 'node-shards', sql: nodeShards },
+  { version: 4, name: 'takeovers', sql: takeovers },
 ]

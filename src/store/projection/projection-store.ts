@@ -92,6 +92,7 @@ const SHARED_SETTINGS =
   "object_shared_data_serialization_version_for_zero_level_parts = 'map'"
 const ONE_SERVER = { cluster: undefined, storagePolicy: undefined }
 const SETTLE_MS_MAX = 120_000
+const REACHED_MS = 1_000
 
 /**
  * Idempotent. Makes a stream's own table in the form for when nothing is known about its fields. In
@@ -140,6 +141,10 @@ export interface ProjectionStoreOptions {
   /** Called for a setting of tables that the server does not let us choose: it is left out. */
   readonly onSettingRefused?: (name: string) => void
   readonly onFormError?: (streamId: StreamId, cause: unknown) => void
+  /** Rejects when this process may not insert under its number: see `node-lease.ts`. */
+  readonly assertHeld?: () => Promise<void>
+  /** Of a number that was another process's: resolves when no insert of that can come any more. */
+  readonly untilQuiet?: () => Promise<void>
 }
 
 export class ProjectionStore {
@@ -156,6 +161,7 @@ export class ProjectionStore {
   readonly #paths = new Map<StreamId, number>()
   readonly #options: ProjectionStoreOptions
   #inserts = 0
+  #isQuiet = false
 
   /** Inserts and statements about tables go to `clickhouse`, or where `options.place` says. */
   constructor(
@@ -215,7 +221,8 @@ export class ProjectionStore {
         ...(isSmall ? SMALL_INSERT_SETTINGS : INSERT_SETTINGS),
         ...this.#place.settings(),
       }
-      await this.#clickhouse.insertNative(sql, data, { queryId, settings })
+      const beforeSend = this.#options.assertHeld
+      await this.#clickhouse.insertNative(sql, data, { queryId, settings, beforeSend })
       await this.#place.stored(tableName(streamId))
     } catch (cause) {
       this.#place.failed(cause)
@@ -255,7 +262,11 @@ export class ProjectionStore {
    * SETTLE_MS_MAX.
    */
   async settleInserts(): Promise<void> {
+    if (!this.#isQuiet) await this.#options.untilQuiet?.()
     await this.#options.assertSame?.()
+    // It answers: what had reached it while it was busy, or stopped, is soon in its list.
+    if (!this.#isQuiet && this.#options.untilQuiet !== undefined) await sleep(REACHED_MS)
+    this.#isQuiet = true
     const deadline = performance.now() + SETTLE_MS_MAX
     let waitedFor: readonly string[] | undefined
     for (;;) {

@@ -5,6 +5,7 @@ import { nodeOfSegment, type SegmentId } from '../../model/segment-id.ts'
 import { type LoadedRow, type RowColumns, storedRow } from '../../model/stored-row.ts'
 import type { StreamId } from '../../model/stream.ts'
 import type { Postgres } from '../postgres.ts'
+import { type NodeIdentity, underLease } from '../under-lease.ts'
 
 interface SegmentRow extends RowColumns {
   readonly payload: Uint8Array
@@ -12,11 +13,15 @@ interface SegmentRow extends RowColumns {
 
 export class CheckpointStore {
   readonly #postgres: Postgres
-  readonly #nodeId: number
+  readonly #node: NodeIdentity
 
-  constructor(postgres: Postgres, nodeId: number) {
+  constructor(postgres: Postgres, node: NodeIdentity) {
     this.#postgres = postgres
-    this.#nodeId = nodeId
+    this.#node = node
+  }
+
+  get #nodeId(): number {
+    return this.#node.nodeId
   }
 
   /** 0 when the node has none. Throws `StoreError`. */
@@ -40,15 +45,18 @@ export class CheckpointStore {
     return BigInt(rows[0]?.newest ?? '0') as SegmentId
   }
 
-  /** Moves the checkpoint on, never back. Throws `StoreError`. */
+  /** Moves the checkpoint on, never back. Throws `StoreError`: also when the lease is lost. */
   async write(segmentId: SegmentId, live?: LiveMark): Promise<void> {
-    await this.#postgres.query(
-      `INSERT INTO checkpoints AS c (node_id, segment_id, live_segment_id, behind)
-       VALUES ($1, $2, $3, $4)
-       ON CONFLICT (node_id) DO UPDATE
-         SET segment_id = GREATEST(c.segment_id, excluded.segment_id), updated_at = now(),
-           live_segment_id = excluded.live_segment_id, behind = excluded.behind`,
-      [this.#nodeId, String(segmentId), live ? String(live.segmentId) : null, live?.behind ?? null],
+    const liveId = live ? String(live.segmentId) : null
+    await underLease(this.#postgres, this.#node, (client) =>
+      client.query(
+        `INSERT INTO checkpoints AS c (node_id, segment_id, live_segment_id, behind)
+         VALUES ($1, $2, $3, $4)
+         ON CONFLICT (node_id) DO UPDATE
+           SET segment_id = GREATEST(c.segment_id, excluded.segment_id), updated_at = now(),
+             live_segment_id = excluded.live_segment_id, behind = excluded.behind`,
+        [this.#nodeId, String(segmentId), liveId, live?.behind ?? null],
+      ),
     )
   }
 

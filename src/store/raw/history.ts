@@ -13,7 +13,7 @@ import type { CommittedGroup } from '../../model/batch/committed-group.ts'
 import type { StreamSegment } from '../../model/projection.ts'
 import { nodeOfSegment, type SegmentId, segmentIdMs } from '../../model/segment-id.ts'
 import type { Queryable } from '../postgres.ts'
-import type { NodeIdentity } from './node-lease.ts'
+import type { NodeIdentity } from '../under-lease.ts'
 
 /** What a server had less of than this process had seen. */
 export interface Loss {

@@ -6,7 +6,7 @@ import {
 } from '../../limits.ts'
 import type { StreamId } from '../../model/stream.ts'
 import type { Postgres, PostgresClient } from '../postgres.ts'
-import type { NodeIdentity } from './node-lease.ts'
+import type { NodeIdentity } from '../under-lease.ts'
 
 /** The answer to remember under an Idempotency-Key that this node claimed. */
 export interface IdempotentAnswer {

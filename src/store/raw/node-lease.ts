@@ -5,26 +5,49 @@
  *
  * The same data directory (identity) gets its old number back at once, since its lock makes sure
  * that no other process uses it. Else the claim takes the number of a node that has been gone for a
- * while: only the holder of its number brings what it committed past its checkpoint into the
- * projection, and where data directories do not outlive their process, no identity comes back. Else
- * it takes the lowest number never used; else one whose lease has only just expired, to which its
- * node may still return.
+ * while: where data directories do not outlive their process, no identity comes back, and each
+ * number costs every read a little. Else it takes the lowest number never used; else one whose
+ * lease has only just expired, to which its node may still return. A number whose newest id is from
+ * the future, because a clock was once wrong, is not used: new ids would have to rise above it.
  *
- * A number whose newest id is from the future, because a clock was once wrong, is not used: new ids
- * would have to rise above it. Its lease is held nevertheless (`leftBehind`), by the node that
- * brings in what was committed under it and is not in the projection.
+ * The work that is left of a number that nobody holds is done by a living node (`takeOver`), under
+ * a lease of the same kind.
+ *
+ * ClickHouse knows nothing of epochs, so inserts are fenced by time. A process sends one only while
+ * it is entitled to (`assertHeld`): at most NODE_LEASE_MS after it last asked for a renewal, by its
+ * own clocks, with the connection in hand. What it sends then begins in ClickHouse within
+ * INSERT_ARRIVAL_MS_MAX or never: the server closes connections that are silent. Whoever gets the
+ * number of another process asks ClickHouse what runs and what is there only after that
+ * (`untilQuiet`); a gone node's last insert is past it. This assumes that at least one of the
+ * process's clocks, monotonic and of the day, went on while it was frozen, and that no proxy before
+ * ClickHouse holds a request back.
  */
-import { CLOCK_LEAD_MS_MAX, NODE_LEASE_MS, NODE_LEASE_RENEW_MS } from '../../limits.ts'
-import { NODE_ID_MAX, nodeOfSegment, SEGMENT_ID_MS_SHIFT } from '../../model/segment-id.ts'
-import type { Postgres, Queryable } from '../postgres.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
+import {
+  INSERT_ARRIVAL_MS_MAX,
+  NODE_GONE_MS,
+  NODE_LEASE_MS,
+  NODE_LEASE_RENEW_MS,
+} from '../../limits.ts'
+import { NODE_ID_MAX } from '../../model/segment-id.ts'
+import type { Postgres } from '../postgres.ts'
 import { StoreError } from '../store-error.ts'
 import type { StoreLog } from '../store-log.ts'
-import { type ClockGuard, STORE_NOW_MS } from './clock-guard.ts'
+import type { NodeIdentity } from '../under-lease.ts'
+import { ClockGuard, STORE_NOW_MS } from './clock-guard.ts'
+import {
+  type Claimed,
+  claimExpired,
+  claimOwn,
+  claimUnused,
+  countLive,
+  hasWork,
+  lockClaims,
+  takeOver,
+} from './node-claims.ts'
 
-/** A node whose lease ran out this long ago is gone; the next new one takes its number over. */
+/** A node whose lease ran out this long ago will hardly return: a new one gets its number. */
 export const NODE_DEAD_MS = 120_000
-/** Numbers of gone nodes whose remains one start takes care of, beside its own. */
-export const NODES_LEFT_BEHIND_MAX = 8
 
 export interface NodeLeaseOptions {
   readonly postgres: Postgres
@@ -37,59 +60,70 @@ export interface NodeLeaseOptions {
   readonly onLost: () => void
   /** For tests. */
   readonly nodeIdMax?: number
-  readonly renewMs?: number
+  readonly times?: Partial<LeaseTimes>
 }
 
-/** Whose rows are ours: a number that another process takes over gets another epoch. */
-export interface NodeIdentity {
+export interface LeaseTimes {
+  readonly leaseMs: number
+  readonly renewMs: number
+  readonly goneMs: number
+  readonly arrivalMs: number
+}
+
+const TIMES: LeaseTimes = {
+  leaseMs: NODE_LEASE_MS,
+  renewMs: NODE_LEASE_RENEW_MS,
+  goneMs: NODE_GONE_MS,
+  arrivalMs: INSERT_ARRIVAL_MS_MAX,
+}
+
+/** When a renewal was asked for. */
+interface Moment {
+  readonly monotonicMs: number
+  readonly nowMs: number
+}
+
+export class NodeLease implements NodeIdentity {
   readonly nodeId: number
   readonly epoch: bigint
-}
-
-interface Claimed extends NodeIdentity {
+  /** The number was another node's. */
   readonly wasTakenOver: boolean
-}
-
-interface Claim extends Claimed {
-  readonly liveNodes: number
-  readonly leftBehind: readonly Claimed[]
-}
-
-/** The newest id of a node in `nodes`, as far as any of its segments are left. */
-const NEWEST_SEGMENT = `COALESCE((SELECT s.segment_id FROM segments s
-  WHERE ${nodeOfSegment('s.segment_id')} = nodes.node_id ORDER BY s.segment_id DESC LIMIT 1), 0)`
-const CHECKPOINT = checkpointIn('checkpoints')
-const OBSERVE_CHECKPOINT = checkpointIn('observe_checkpoints')
-/** True of a node in `nodes` whose ids are further ahead than ids may be. */
-const IS_FROM_FUTURE = `((GREATEST(${NEWEST_SEGMENT}, ${CHECKPOINT}, ${OBSERVE_CHECKPOINT})
-  >> ${SEGMENT_ID_MS_SHIFT}) > ${STORE_NOW_MS} + ${CLOCK_LEAD_MS_MAX})`
-
-/** Orders claims among themselves; any constant that nothing else of ours uses. */
-const CLAIM_LOCK_KEY = '126943966294886'
-
-export class NodeLease {
-  readonly nodeId: number
-  readonly epoch: bigint
-  /** The number belonged to another, dead node: its segments past the checkpoint are ours now. */
-  readonly wasTakenOver: boolean
-  /** Numbers under which nothing more is committed: this node brings in what they have. */
-  readonly leftBehind: readonly NodeLease[]
+  /** Another process held it, or its work, and may have left something under way. */
+  readonly isInherited: boolean
   readonly #options: NodeLeaseOptions
+  readonly #times: LeaseTimes
+  readonly #clock: ClockGuard
+  /** Whether nothing is committed under it: it is held for the work that is left. */
+  readonly #isForWork: boolean
+  readonly #quietAtMs: number
   #timer: NodeJS.Timeout | undefined
   #renewing: Promise<void> | undefined
+  #renewedAt: Moment
+  /** PostgreSQL's clock at the last renewal. */
+  #storeMs: number | undefined
+  /** Since when it was renewed without a break, on the monotonic clock. */
+  #steadySinceMs: number
   #isOver = false
+  #isLost = false
   #failures = 0
-  #liveNodes: number
+  #liveNodes = 1
 
-  private constructor(options: NodeLeaseOptions, claim: Claim) {
+  private constructor(
+    options: NodeLeaseOptions,
+    claimed: Claimed,
+    parts: { readonly askedAt: Moment; readonly isForWork: boolean },
+  ) {
     this.#options = options
-    this.nodeId = claim.nodeId
-    this.epoch = claim.epoch
-    this.wasTakenOver = claim.wasTakenOver
-    this.#liveNodes = claim.liveNodes
-    this.leftBehind = claim.leftBehind.map((left) => {
-      return new NodeLease(options, { ...left, liveNodes: claim.liveNodes, leftBehind: [] })
-    })
+    this.#times = { ...TIMES, ...options.times }
+    this.#clock = options.clock ?? new ClockGuard()
+    this.nodeId = claimed.nodeId
+    this.epoch = claimed.epoch
+    this.wasTakenOver = claimed.wasTakenOver
+    this.isInherited = Number.isFinite(claimed.heldMs)
+    this.#isForWork = parts.isForWork
+    this.#renewedAt = parts.askedAt
+    this.#steadySinceMs = parts.askedAt.monotonicMs
+    this.#quietAtMs = performance.now() + claimed.heldMs + this.#times.arrivalMs
     this.#schedule()
   }
 
@@ -101,42 +135,93 @@ export class NodeLease {
   /** Throws `StoreError`: `unavailable` also when every number is held by a living node. */
   static async claim(options: NodeLeaseOptions): Promise<NodeLease> {
     const { postgres, identity, log, nodeIdMax = NODE_ID_MAX } = options
-    const claim = await postgres.transaction(async (client) => {
-      await client.query('SELECT pg_advisory_xact_lock($1)', [CLAIM_LOCK_KEY])
+    const { leaseMs } = { ...TIMES, ...options.times }
+    const claimant = { identity, leaseMs }
+    const askedAt = momentOf(options.clock ?? new ClockGuard())
+    const [claimed, liveNodes] = await postgres.transaction(async (client) => {
+      await lockClaims(client)
       const claimed =
-        (await claimOwn(client, identity)) ??
-        (await claimExpired(client, identity, NODE_DEAD_MS)) ??
-        (await claimUnused(client, identity, nodeIdMax)) ??
-        (await claimExpired(client, identity, 0))
-      if (claimed === undefined) return undefined
-      const leftBehind = await claimLeftBehind(client, identity)
-      return { ...claimed, leftBehind, liveNodes: await countLive(client) }
+        (await claimOwn(client, claimant)) ??
+        (await claimExpired(client, claimant, NODE_DEAD_MS)) ??
+        (await claimUnused(client, claimant, nodeIdMax)) ??
+        (await claimExpired(client, claimant, 0))
+      return [claimed, await countLive(client)]
     })
-    if (claim === undefined) {
+    if (claimed === undefined) {
       const text = `all ${nodeIdMax + 1} node numbers are in use`
       throw new StoreError('unavailable', `${text}; try again when a node has stopped`)
     }
-    const { nodeId, epoch, wasTakenOver, leftBehind } = claim
+    const { nodeId, epoch, wasTakenOver } = claimed
     log.info({ nodeId, epoch: String(epoch), wasTakenOver }, 'claimed a node number')
-    if (leftBehind.length > 0) {
-      const nodeIds = leftBehind.map((left) => left.nodeId)
-      log.warn(
-        { nodeIds },
-        'node numbers with ids from the future are left; their rest is brought in',
-      )
-    }
-    return new NodeLease(options, claim)
+    const lease = new NodeLease(options, claimed, { askedAt, isForWork: false })
+    lease.#liveNodes = liveNodes
+    return lease
   }
 
-  /** Ends the renewal and gives the lease up; the number stays reserved for our identity. */
-  async stop(): Promise<void> {
-    for (const left of this.leftBehind) await left.stop()
+  /**
+   * The work of a node that is gone, or what we ourselves have left under another number; undefined
+   * where there is none. `held`: what was taken over before. `onLost`: the node is back, or a new
+   * one has its number. Throws `StoreError`.
+   */
+  async takeOver(held: readonly number[], onLost: () => void): Promise<NodeLease | undefined> {
+    const { postgres, identity } = this.#options
+    const { leaseMs, goneMs } = this.#times
+    const askedAt = momentOf(this.#clock)
+    // While PostgreSQL was away nobody could renew a lease: then all get as long again.
+    const isSteady = askedAt.monotonicMs - this.#steadySinceMs >= goneMs
+    const taken = await takeOver(postgres, {
+      ...{ identity, leaseMs, held, own: this },
+      goneMs: isSteady ? goneMs : undefined,
+    })
+    const options = { ...this.#options, onLost }
+    return taken && new NodeLease(options, taken, { askedAt, isForWork: true })
+  }
+
+  /** Whether anything is left to do for a number that is held for its work. Throws `StoreError`. */
+  hasWork(): Promise<boolean> {
+    return hasWork(this.#options.postgres, this.nodeId)
+  }
+
+  /**
+   * Resolves while this process is entitled to insert into ClickHouse. To be called with the
+   * connection in hand, just before the first byte. Throws `StoreError`.
+   */
+  async assertHeld(): Promise<void> {
+    // A renewal that was under way may have been asked for long ago.
+    for (let tries = 0; tries < 2 && !this.#isOver && !this.#isFresh; tries++) await this.#renew()
+    if (!this.#isOver && this.#isFresh) return
+    const text = `node number ${this.nodeId}`
+    if (this.#isLost) throw new StoreError('lease_lost', `${text} belongs to another process`)
+    throw new StoreError('unavailable', `the lease on ${text} could not be renewed`)
+  }
+
+  get #isFresh(): boolean {
+    return this.#msSince(this.#renewedAt) < this.#times.leaseMs
+  }
+
+  #msSince({ monotonicMs, nowMs }: Moment): number {
+    return Math.max(this.#clock.monotonicMs - monotonicMs, this.#clock.nowMs - nowMs)
+  }
+
+  /** Resolves when no insert can come any more that another process sent under the number. */
+  async untilQuiet(): Promise<void> {
+    const leftMs = this.#quietAtMs - performance.now()
+    if (leftMs > 0) await sleep(leftMs, undefined, { ref: false })
+  }
+
+  /**
+   * Ends the renewal and gives the lease up; the number stays reserved for our identity. `isDone`:
+   * nothing is under way of the work that the number was held for.
+   */
+  async stop({ isDone = false } = {}): Promise<void> {
     if (this.#isOver) return
     this.#end()
     await this.#renewing
-    const text =
-      'UPDATE nodes SET lease_until = clock_timestamp() WHERE node_id = $1 AND epoch = $2'
-    const values = [this.nodeId, String(this.epoch)]
+    const text = this.#isForWork
+      ? `UPDATE nodes SET taken_until = CASE WHEN $3 THEN NULL ELSE clock_timestamp() END
+          WHERE node_id = $1 AND epoch = $2`
+      : 'UPDATE nodes SET lease_until = clock_timestamp() WHERE node_id = $1 AND epoch = $2'
+    const values = [this.nodeId, String(this.epoch), ...(this.#isForWork ? [isDone] : [])]
     // Without the database the lease runs out by itself.
     await this.#options.postgres.query(text, values).catch(() => undefined)
   }
@@ -147,126 +232,66 @@ export class NodeLease {
   }
 
   #schedule(): void {
-    const { renewMs = NODE_LEASE_RENEW_MS } = this.#options
-    this.#timer = setTimeout(() => {
-      this.#renewing = this.#renew()
-    }, renewMs)
+    this.#timer = setTimeout(async () => {
+      await this.#renew()
+      if (!this.#isOver) this.#schedule()
+    }, this.#times.renewMs)
     this.#timer.unref()
   }
 
-  async #renew(): Promise<void> {
-    const { postgres, log, clock, onLost } = this.#options
+  /** Never rejects. */
+  #renew(): Promise<void> {
+    this.#renewing ??= this.#tryRenew().finally(() => {
+      this.#renewing = undefined
+    })
+    return this.#renewing
+  }
+
+  async #tryRenew(): Promise<void> {
+    const { postgres, log } = this.#options
     try {
-      const askedAtMs = clock?.monotonicMs ?? 0
+      const askedAt = momentOf(this.#clock)
       const { rows, rowCount } = await postgres.query<{ readonly now_ms: number }>(
-        `UPDATE nodes SET lease_until = clock_timestamp() + $3 * interval '1 millisecond'
+        `UPDATE nodes SET ${this.#isForWork ? 'taken_until' : 'lease_until'}
+            = clock_timestamp() + $3 * interval '1 millisecond'
           WHERE node_id = $1 AND epoch = $2 RETURNING ${STORE_NOW_MS} AS now_ms`,
-        [this.nodeId, String(this.epoch), NODE_LEASE_MS],
+        [this.nodeId, String(this.epoch), this.#times.leaseMs],
       )
-      if (rows[0] !== undefined) clock?.told(rows[0].now_ms, askedAtMs)
+      if (rows[0] !== undefined) this.#renewed(askedAt, rows[0].now_ms)
       this.#failures = 0
-      this.#liveNodes = await countLive(postgres)
-      if (rowCount === 0 && !this.#isOver) {
-        this.#end()
-        log.error({ nodeId: this.nodeId }, 'another process took our node number')
-        onLost()
-      }
+      if (rowCount === 0 && !this.#isOver) this.#lose()
+      if (!this.#isForWork) this.#liveNodes = await countLive(postgres)
     } catch (cause) {
       // The lease is not lost: as far as we know nobody took it, and commits assert it anyway.
       const reason = cause instanceof Error ? cause.message : String(cause)
-      if (this.#failures++ === 0) log.warn({ reason }, 'could not renew the node lease; will retry')
+      if (this.#failures++ > 0 || this.#isForWork) return
+      log.warn({ reason }, 'could not renew the node lease; will retry')
     }
-    if (!this.#isOver) this.#schedule()
+  }
+
+  #renewed(askedAt: Moment, storeMs: number): void {
+    this.#clock.told(storeMs, askedAt.monotonicMs)
+    const passedMs = this.#storeMs === undefined ? 0 : storeMs - this.#storeMs
+    // Also where it is PostgreSQL's clock that went on: all other leases have run out with it.
+    if (Math.max(this.#msSince(this.#renewedAt), passedMs) > this.#times.leaseMs) {
+      this.#steadySinceMs = askedAt.monotonicMs
+    }
+    this.#renewedAt = askedAt
+    this.#storeMs = storeMs
+  }
+
+  #lose(): void {
+    const { log, onLost } = this.#options
+    this.#end()
+    this.#isLost = true
+    // Of work that was taken over that is no misfortune: its node is back.
+    if (!this.#isForWork) {
+      log.error({ nodeId: this.nodeId }, 'another process took our node number')
+    }
+    onLost()
   }
 }
 
-/** Counts processes: one of them may also hold numbers that were left behind. */
-async function countLive(client: Queryable): Promise<number> {
-  const { rows } = await client.query<{ readonly live: number }>(
-    `SELECT count(DISTINCT identity)::integer AS live FROM nodes
-      WHERE lease_until > clock_timestamp()`,
-  )
-  return Math.max(1, rows[0]?.live ?? 1)
-}
-
-interface ClaimRow {
-  readonly node_id: number
-  readonly epoch: string
-}
-
-async function claimOwn(client: Queryable, identity: string): Promise<Claimed | undefined> {
-  // FOR UPDATE waits for every transaction that asserted the old epoch.
-  const { rows } = await client.query<ClaimRow>(
-    `SELECT node_id, epoch FROM nodes WHERE identity = $1 AND NOT ${IS_FROM_FUTURE}
-      ORDER BY node_id LIMIT 1 FOR UPDATE`,
-    [identity],
-  )
-  return rows[0] && (await advance(client, rows[0], { identity, wasTakenOver: false }))
-}
-
-async function claimUnused(
-  client: Queryable,
-  identity: string,
-  nodeIdMax: number,
-): Promise<Claimed | undefined> {
-  const { rows } = await client.query<ClaimRow>(
-    `INSERT INTO nodes (node_id, identity, epoch, lease_until)
-     SELECT number, $1, 1, clock_timestamp() + $3 * interval '1 millisecond'
-       FROM generate_series(0, $2::integer) AS number
-      WHERE number NOT IN (SELECT node_id FROM nodes)
-      ORDER BY number LIMIT 1
-     RETURNING node_id, epoch`,
-    [identity, nodeIdMax, NODE_LEASE_MS],
-  )
-  return rows[0] && { nodeId: rows[0].node_id, epoch: BigInt(rows[0].epoch), wasTakenOver: false }
-}
-
-/** A number whose lease expired at least `ms` ago, the longest expired first. */
-async function claimExpired(
-  client: Queryable,
-  identity: string,
-  ms: number,
-): Promise<Claimed | undefined> {
-  const { rows } = await client.query<ClaimRow>(
-    `SELECT node_id, epoch FROM nodes
-      WHERE lease_until < clock_timestamp() - $1 * interval '1 millisecond'
-        AND NOT ${IS_FROM_FUTURE}
-      ORDER BY lease_until LIMIT 1 FOR UPDATE`,
-    [ms],
-  )
-  return rows[0] && (await advance(client, rows[0], { identity, wasTakenOver: true }))
-}
-
-/** Our own or long gone nodes' numbers with ids from the future and segments to bring in. */
-async function claimLeftBehind(client: Queryable, identity: string): Promise<Claimed[]> {
-  const { rows } = await client.query<ClaimRow>(
-    `SELECT node_id, epoch FROM nodes
-      WHERE (identity = $1 OR lease_until < clock_timestamp() - $2 * interval '1 millisecond')
-        AND ${IS_FROM_FUTURE}
-        AND ${NEWEST_SEGMENT} > LEAST(${CHECKPOINT}, ${OBSERVE_CHECKPOINT})
-      ORDER BY node_id LIMIT $3 FOR UPDATE`,
-    [identity, NODE_DEAD_MS, NODES_LEFT_BEHIND_MAX],
-  )
-  const claimed: Claimed[] = []
-  for (const row of rows) claimed.push(await advance(client, row, { identity, wasTakenOver: true }))
-  return claimed
-}
-
-function checkpointIn(table: 'checkpoints' | 'observe_checkpoints'): string {
-  return `COALESCE((SELECT segment_id FROM ${table} c WHERE c.node_id = nodes.node_id), 0)`
-}
-
-async function advance(
-  client: Queryable,
-  row: ClaimRow,
-  owner: { identity: string; wasTakenOver: boolean },
-): Promise<Claimed> {
-  const epoch = BigInt(row.epoch) + 1n
-  await client.query(
-    `UPDATE nodes SET identity = $2, epoch = $3, started_at = clock_timestamp(),
-            lease_until = clock_timestamp() + $4 * interval '1 millisecond'
-      WHERE node_id = $1`,
-    [row.node_id, owner.identity, String(epoch), NODE_LEASE_MS],
-  )
-  return { nodeId: row.node_id, epoch, wasTakenOver: owner.wasTakenOver }
+function momentOf({ monotonicMs, nowMs }: ClockGuard): Moment {
+  return { monotonicMs, nowMs }
 }

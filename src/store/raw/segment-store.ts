@@ -21,8 +21,8 @@ import type { StreamId } from '../../model/stream.ts'
 import { type Postgres, type PostgresClient, toStoreError } from '../postgres.ts'
 import { socketOf } from '../postgres-servers.ts'
 import { StoreError } from '../store-error.ts'
+import type { NodeIdentity } from '../under-lease.ts'
 import { completeKey, type IdempotentAnswer } from './idempotency-store.ts'
-import type { NodeIdentity } from './node-lease.ts'
 
 export interface SegmentRow {
   /** `MIXED_STREAM` for a mixed segment; its id is its first run's. */

@@ -1,7 +1,7 @@
 /**
  * Segments that could not be brought into the projection, each under its stream and its own id,
  * because compaction may merge or split the rows that hold them. The node that set one aside also
- * retries it, as only its own inserts could still be under way.
+ * retries it, as only its own inserts could still be under way; or whoever does its work.
  */
 import { SEGMENT_EVENTS_MAX } from '../../limits.ts'
 import type { StreamSegment } from '../../model/projection.ts'
@@ -9,6 +9,7 @@ import type { SegmentId } from '../../model/segment-id.ts'
 import type { LoadedRow } from '../../model/stored-row.ts'
 import type { StreamId } from '../../model/stream.ts'
 import type { Postgres } from '../postgres.ts'
+import { type NodeIdentity, underLease } from '../under-lease.ts'
 import { EventStore } from './event-store.ts'
 
 /** Segments set aside that are tried again at a time. */
@@ -42,32 +43,36 @@ export class SetAsideStore {
   }
 
   /** Durable when it resolves. What retention removed meanwhile is left out. */
-  async record(nodeId: number, segments: readonly SetAsideSegment[]): Promise<void> {
-    await this.#postgres.query(
-      `INSERT INTO set_aside_segments AS a (stream_id, segment_id, node_id, reason, tries)
-       SELECT stream_id, segment_id, $1, reason, tries
-       FROM unnest($2::integer[], $3::bigint[], $4::text[], $5::integer[])
-         AS n (stream_id, segment_id, reason, tries)
-       WHERE segment_id >= COALESCE((SELECT removed_before FROM stream_storage m
-                                     WHERE m.stream_id = n.stream_id), 0)
-       ON CONFLICT (stream_id, segment_id) DO UPDATE SET node_id = excluded.node_id,
-         reason = excluded.reason, tries = a.tries + excluded.tries,
-         set_aside_at = now(), retry = false`,
-      [
-        nodeId,
-        segments.map(({ streamId }) => streamId),
-        segments.map(({ segmentId }) => String(segmentId)),
-        segments.map(({ reason }) => reason),
-        segments.map(({ tries }) => tries),
-      ],
+  async record(node: NodeIdentity, segments: readonly SetAsideSegment[]): Promise<void> {
+    await underLease(this.#postgres, node, (client) =>
+      client.query(
+        `INSERT INTO set_aside_segments AS a (stream_id, segment_id, node_id, reason, tries)
+         SELECT stream_id, segment_id, $1, reason, tries
+         FROM unnest($2::integer[], $3::bigint[], $4::text[], $5::integer[])
+           AS n (stream_id, segment_id, reason, tries)
+         WHERE segment_id >= COALESCE((SELECT removed_before FROM stream_storage m
+                                       WHERE m.stream_id = n.stream_id), 0)
+         ON CONFLICT (stream_id, segment_id) DO UPDATE SET node_id = excluded.node_id,
+           reason = excluded.reason, tries = a.tries + excluded.tries,
+           set_aside_at = now(), retry = false`,
+        [
+          node.nodeId,
+          segments.map(({ streamId }) => streamId),
+          segments.map(({ segmentId }) => String(segmentId)),
+          segments.map(({ reason }) => reason),
+          segments.map(({ tries }) => tries),
+        ],
+      ),
     )
   }
 
   /** Those past the node's checkpoint are retried anyway: a crash came before it moved. */
-  async forgetAfter(nodeId: number, checkpoint: SegmentId): Promise<void> {
-    await this.#postgres.query(
-      'DELETE FROM set_aside_segments WHERE node_id = $1 AND segment_id > $2',
-      [nodeId, String(checkpoint)],
+  async forgetAfter(node: NodeIdentity, checkpoint: SegmentId): Promise<void> {
+    await underLease(this.#postgres, node, (client) =>
+      client.query('DELETE FROM set_aside_segments WHERE node_id = $1 AND segment_id > $2', [
+        node.nodeId,
+        String(checkpoint),
+      ]),
     )
   }
 

@@ -57,6 +57,7 @@ after(async () => {
   await store?.close()
 })
 
+const checkpointsOf = (nodeId: number) => new CheckpointStore(postgres, { nodeId, epoch: 1n })
 const idOf = (n: number, node: number) => makeSegmentId({ ms: n, node, counter: 0 })
 
 function assertIndexed(): void {
@@ -71,13 +72,13 @@ test("a node's newest segment is found by index, also when it has none", async (
     [NEW_NODE, idOf(SEGMENTS, NEW_NODE)],
     [511, 0n],
   ] as const) {
-    assert.equal(await new CheckpointStore(postgres, node).readNewest(), newest)
+    assert.equal(await checkpointsOf(node).readNewest(), newest)
     assertIndexed()
   }
 })
 
 test("a node's segments past its checkpoint are found by index, in order", async () => {
-  const old = new CheckpointStore(postgres, OLD_NODE)
+  const old = checkpointsOf(OLD_NODE)
   const after = idOf(1_000, OLD_NODE)
   const found = await old.readAfter(after, 3)
   assertIndexed()
@@ -95,7 +96,7 @@ test("a node's segments past its checkpoint are found by index, in order", async
     [NEW_NODE, 64],
     [0, 0],
   ] as const) {
-    const rows = await new CheckpointStore(postgres, node).readAfter(0n as SegmentId, 64)
+    const rows = await checkpointsOf(node).readAfter(0n as SegmentId, 64)
     assert.equal(rows.length, count)
     assertIndexed()
   }
@@ -103,7 +104,7 @@ test("a node's segments past its checkpoint are found by index, in order", async
 
 test('a mixed row comes with its runs, and the next ids are above the last of them', async () => {
   const node = 9
-  const store = new CheckpointStore(postgres, node)
+  const store = checkpointsOf(node)
   const runs = [4, 5, 2].map((streamId, i) => {
     const segmentId = makeSegmentId({ ms: SEGMENTS + 5, node, counter: i })
     return { streamId: streamId as StreamId, segmentId, eventCount: 10 + i }
@@ -141,7 +142,7 @@ test('a mixed row comes with its runs, and the next ids are above the last of th
 })
 
 test('of a stream that shares rows, those it is alone in are found by its runs', async () => {
-  const store = new CheckpointStore(postgres, NEW_NODE)
+  const store = checkpointsOf(NEW_NODE)
   const at = (ms: number) => idOf(SEGMENTS + 20 + ms, NEW_NODE)
   const insert = async (streams: readonly number[], ms: number) => {
     const runs = streams.map((streamId, i) => {

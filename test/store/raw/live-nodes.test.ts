@@ -20,7 +20,8 @@ test('nodes that come, go and die are counted', async () => {
   const claim = (n: number) => {
     const identity = `00000000-0000-4000-8000-00000000000${n}`
     const onLost = () => undefined
-    return NodeLease.claim({ postgres, identity, log: SILENT_LOG, onLost, renewMs: 20 })
+    const times = { renewMs: 20 }
+    return NodeLease.claim({ postgres, identity, log: SILENT_LOG, onLost, times })
   }
   const first = await claim(1)
   assert.equal(first.liveNodes, 1)

@@ -70,7 +70,7 @@ test('a stream that is behind holds back itself, or all that share a table with 
   await set('DELETE FROM segments', [])
   await set('DELETE FROM set_aside_segments', [])
   await set('DELETE FROM checkpoints', [])
-  const checkpoints = new CheckpointStore(database.postgres, 0)
+  const checkpoints = new CheckpointStore(database.postgres, { nodeId: 0, epoch: 1n })
   const states = new ReadStateStore(database.postgres, () => MS + 1_000)
   const read = async (...streamIds: StreamId[]) => {
     const { asOfMs, projected } = await states.read(streamIds)

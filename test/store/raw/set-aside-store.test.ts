@@ -16,17 +16,21 @@ import { ensureClickHouse } from '../../../src/store/migrations/run.ts'
 import { RetentionStore } from '../../../src/store/raw/retention-store.ts'
 import { SetAsideStore } from '../../../src/store/raw/set-aside-store.ts'
 import { StoreError } from '../../../src/store/store-error.ts'
+import type { NodeIdentity } from '../../../src/store/under-lease.ts'
 import { startDatabase, type TestDatabase } from '../../serve/rest-harness.ts'
 import { openTestClickHouse } from '../../support/stores.ts'
+import { holdNumber } from './hold-number.ts'
 
 const NODE = 3
 const MS = Date.parse('2026-05-05T05:05:05Z')
 let database: TestDatabase
 let store: SetAsideStore
+let held: NodeIdentity
 
 before(async () => {
   database = await startDatabase()
   store = new SetAsideStore(database.postgres)
+  held = await holdNumber(database.postgres, NODE)
 })
 
 after(async () => {
@@ -79,8 +83,8 @@ test('a segment is found by itself, in a merged row and in a mixed one', async (
     'INSERT INTO segment_runs VALUES (3, $1, $1, 0, 3, 1, 1, 1), (4, $2, $1, 3, 4, 1, 1, 1)',
     [String(ids[3]), String(ids[4])],
   )
-  await store.record(NODE, [aside(11, ids[0]!), aside(11, ids[2]!), aside(4, ids[4]!)])
-  await store.record(NODE, [aside(11, ids[0]!, 1)])
+  await store.record(held, [aside(11, ids[0]!), aside(11, ids[2]!), aside(4, ids[4]!)])
+  await store.record(held, [aside(11, ids[0]!, 1)])
   assert.deepEqual(await store.readRetries(NODE), [], 'nobody asked')
   assert.deepEqual(
     [await store.askToRetry(11 as StreamId), await store.askToRetry(4 as StreamId)],
@@ -100,28 +104,28 @@ test('a segment is found by itself, in a merged row and in a mixed one', async (
   ])
   assert.deepEqual(await store.count(NODE), { segments: 3, retries: 3 })
   // It failed once more.
-  await store.record(NODE, [aside(11, ids[0]!, 1)])
+  await store.record(held, [aside(11, ids[0]!, 1)])
   assert.deepEqual(await store.count(NODE), { segments: 3, retries: 2 })
   await store.remove([aside(11, ids[2]!), aside(4, ids[4]!)])
   assert.deepEqual(await kept(11), [[ids[0], 7]])
-  await store.forgetAfter(NODE, idAt(-1))
+  await store.forgetAfter(held, idAt(-1))
   assert.deepEqual(await kept(11), [])
 })
 
 test('it goes with its segment: by age, by a stream that is deleted, or unnoticed', async () => {
   const ids = [10, 11, 12].map((n) => idAt(n))
   for (const id of ids) await insertRow(12, id, 1)
-  await store.record(NODE, [...ids.map((id) => aside(12, id)), aside(12, idAt(13))])
+  await store.record(held, [...ids.map((id) => aside(12, id)), aside(12, idAt(13))])
   const retention = new RetentionStore(database.postgres, new ControlDirectory(database.postgres))
   await retention.mark(12 as StreamId, ids[1]!)
-  await store.record(NODE, [aside(12, ids[0]!)])
+  await store.record(held, [aside(12, ids[0]!)])
   assert.deepEqual(await store.readReasons(12 as StreamId).then(([first]) => first?.count), 3)
   await retention.removeRows(12 as StreamId, 100)
   assert.deepEqual(
     (await kept(12)).map(([id]) => id),
     [ids[1], ids[2], idAt(13)],
   )
-  await store.record(NODE, [aside(12, ids[0]!)])
+  await store.record(held, [aside(12, ids[0]!)])
   assert.equal((await kept(12)).length, 3, 'removed segments are not set aside')
   // Asked for, and no row holds it.
   await store.askToRetry(12 as StreamId)

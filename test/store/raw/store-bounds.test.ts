@@ -9,7 +9,7 @@ import { makeSegmentId, type SegmentId } from '../../../src/model/segment-id.ts'
 import type { StreamId } from '../../../src/model/stream.ts'
 import { ControlDirectory } from '../../../src/store/control/control-directory.ts'
 import { ControlStore } from '../../../src/store/control/control-store.ts'
-import { NODES_LEFT_BEHIND_MAX, NodeLease } from '../../../src/store/raw/node-lease.ts'
+import { NodeLease } from '../../../src/store/raw/node-lease.ts'
 import { RetentionStore } from '../../../src/store/raw/retention-store.ts'
 import {
   SET_ASIDE_RETRY_SEGMENTS_MAX,
@@ -23,10 +23,9 @@ import {
 import { DEFAULT_SETTINGS } from '../../observe/settings.ts'
 import { SILENT_LOG, startDatabase, type TestDatabase } from '../../serve/rest-harness.ts'
 import { eventually } from '../temporary.ts'
+import { holdNumber } from './hold-number.ts'
 
 const OWN = '00000000-0000-4000-8000-00000000000a'
-const OTHER = '00000000-0000-4000-8000-00000000000b'
-const YEARS_MS = 10 * 365 * 86_400_000
 const MS = Date.parse('2026-05-05T05:05:05Z')
 let database: TestDatabase
 
@@ -77,23 +76,6 @@ test('a lease is for NODE_LEASE_MS, and renewed after NODE_LEASE_RENEW_MS', asyn
   await lease.stop()
 })
 
-test('one start takes care of NODES_LEFT_BEHIND_MAX gone nodes', async () => {
-  const { postgres } = database
-  await postgres.query('DELETE FROM nodes')
-  for (let node = 100; node <= 100 + NODES_LEFT_BEHIND_MAX; node++) {
-    await postgres.query(
-      `INSERT INTO nodes (node_id, identity, epoch, lease_until)
-       VALUES ($1, $2, 1, now() - interval '1 day')`,
-      [node, OTHER],
-    )
-    await insertRow(1, makeSegmentId({ ms: Date.now() + YEARS_MS, node, counter: 0 }))
-  }
-  const first = await claim(OWN)
-  assert.equal(first.leftBehind.length, NODES_LEFT_BEHIND_MAX)
-  await first.stop()
-  await postgres.query('DELETE FROM segments')
-})
-
 test('SET_ASIDE_RETRY_SEGMENTS_MAX segments are tried again at a time', async () => {
   const store = new SetAsideStore(database.postgres)
   const streamId = 3 as StreamId
@@ -102,7 +84,7 @@ test('SET_ASIDE_RETRY_SEGMENTS_MAX segments are tried again at a time', async ()
     ...{ reason: 'damaged', tries: 5 },
   }))
   for (const { segmentId } of aside) await insertRow(streamId, segmentId)
-  await store.record(7, aside)
+  await store.record(await holdNumber(database.postgres, 7), aside)
   assert.equal(await store.askToRetry(streamId), aside.length)
   const first = await store.readRetries(7)
   assert.equal(first.length, SET_ASIDE_RETRY_SEGMENTS_MAX)
