@@ -145,6 +145,7 @@ test(`${ROUNDS} faults: each acknowledged event once, and whole answers are`, {
     const { events, storedUnanswered } = await verify(api, load)
     t.diagnostic(`${events} events, ${storedUnanswered} requests stored though unanswered`)
     assert.ok(events > ROUNDS, `${events} events`)
+    assert.equal(load.counts.refused, 0, 'ingest waits for nothing of the projection')
   }
   await assertAlike()
 })
