@@ -6,6 +6,7 @@
 import type { Follower } from '../follow/follower.ts'
 import { NODES_TAKEN_OVER_MAX, TAKE_OVER_POLL_MS } from '../limits.ts'
 import type { NodeLease } from '../store/raw/node-lease.ts'
+import { StoreError } from '../store/store-error.ts'
 import { isWorthLogging, reasonOf } from '../telemetry/log.ts'
 import type { CellContext } from './cell-context.ts'
 
@@ -94,6 +95,11 @@ export class Takeovers {
     } catch (cause) {
       await endAll(ending)
       await lease.stop()
+      // Its node came back meanwhile.
+      if (cause instanceof StoreError && cause.kind === 'lease_lost') {
+        observer.onEnded(lease, 'returned')
+        return
+      }
       throw cause
     }
   }

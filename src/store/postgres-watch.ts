@@ -17,11 +17,13 @@ import type { StoreLog } from './store-log.ts'
 export const LOOK_MS_MAX = 3_000
 
 const LOOK = `SELECT pg_postmaster_start_time()::text AS started,
+  extract(epoch FROM clock_timestamp() - pg_postmaster_start_time())::float8 AS age_s,
   pg_is_in_recovery() AS is_standby,
   current_setting('transaction_read_only') = 'on' AS is_read_only`
 
 interface Looked {
   readonly started: string
+  readonly age_s: number
   readonly is_standby: boolean
   readonly is_read_only: boolean
 }
@@ -43,6 +45,8 @@ export class PostgresWatch {
   readonly #options: PostgresWatchOptions
   #client: { readonly client: PostgresClient; readonly openedMs: number } | undefined
   #started: string | undefined
+  /** When it was last known which server answers. */
+  #askedMs = 0
   #hasMoved = false
   readonly #listeners: Listener[] = []
   #isStopped = false
@@ -55,7 +59,10 @@ export class PostgresWatch {
   async look(): Promise<string | undefined> {
     if (this.#client !== undefined) {
       const looked = await this.#ask()
-      if (looked !== undefined && !looked.is_read_only) return await this.#tell()
+      if (looked !== undefined && !looked.is_read_only) {
+        this.#askedMs = performance.now()
+        return await this.#tell()
+      }
       // It broke, or there may be a better server by now.
       this.#drop()
       this.#options.postgres.suspect()
@@ -107,14 +114,19 @@ export class PostgresWatch {
   }
 
   /** A new connection is to a server that takes writes. */
-  async #take({ started }: Looked): Promise<string | undefined> {
+  async #take({ started, age_s: ageS }: Looked): Promise<string | undefined> {
     const { all, log } = this.#options
     const former = this.#started
     this.#started = started
+    const askedMs = this.#askedMs
+    this.#askedMs = performance.now()
     if (former === undefined) return undefined
     if (former !== started) {
       log.warn({ started }, 'PostgreSQL was restarted, or another server has taken its place')
-      for (const postgres of all()) postgres.dropOpenedBefore(this.#client?.openedMs ?? 0)
+      // Of a server that has just started, connections that are younger than it are to it.
+      const startedMs = this.#askedMs - ageS * 1_000
+      const openedMs = startedMs > askedMs ? startedMs : (this.#client?.openedMs ?? 0)
+      for (const postgres of all()) postgres.dropOpenedBefore(openedMs)
     }
     this.#hasMoved = true
     for (const listener of this.#listeners) listener.isDue = true

@@ -88,8 +88,11 @@ export class History {
 
   async #findFallen(sql: Queryable): Promise<Risen | 'lease' | undefined> {
     const { nodeId, epoch } = this.#node
-    const { rows } = await sql.query<Record<Risen | 'epoch', string> & { identity: string }>(
-      `SELECT (SELECT version FROM control_version) AS control,
+    const control = await sql.query<{ version: string }>('SELECT version FROM control_version')
+    const { rows } = await sql.query<
+      Record<Exclude<Risen, 'control'> | 'epoch', string> & { identity: string }
+    >(
+      `SELECT
          COALESCE((SELECT segment_id FROM checkpoints WHERE node_id = $1), 0) AS checkpoint,
          COALESCE((SELECT segment_id FROM observe_checkpoints WHERE node_id = $1), 0) AS catalog,
          COALESCE((SELECT epoch FROM nodes WHERE node_id = $1), 0) AS epoch,
@@ -98,7 +101,8 @@ export class History {
     )
     const [row] = rows
     if (row === undefined) return undefined
-    for (const [what, seen] of this.#risen) if (BigInt(row[what]) < seen) return what
+    const there = { ...row, control: control.rows[0]?.version ?? '0' }
+    for (const [what, seen] of this.#risen) if (BigInt(there[what]) < seen) return what
     // A higher epoch is that of a process which took the number over: the lease tells of that.
     const isOurs = BigInt(row.epoch) === epoch && row.identity === this.#identity
     return BigInt(row.epoch) > epoch || isOurs ? undefined : 'lease'
@@ -124,8 +128,8 @@ export async function findMissing(
   segments: readonly StreamSegment[],
 ): Promise<SegmentId[]> {
   if (segments.length === 0) return []
-  const { rows } = await sql.query<{ id: string }>(
-    `SELECT a.segment_id AS id
+  const { rows } = await sql.query<{ stream_id: number; id: string }>(
+    `SELECT a.stream_id, a.segment_id AS id
        FROM unnest($1::integer[], $2::bigint[]) AS a (stream_id, segment_id)
       WHERE NOT EXISTS (SELECT 1 FROM segments s
               WHERE s.stream_id = a.stream_id AND s.segment_id = a.segment_id)
@@ -136,10 +140,14 @@ export async function findMissing(
                 AND s.last_segment_id IS NOT NULL
               ORDER BY s.segment_id DESC LIMIT 1), false)
         AND NOT EXISTS (SELECT 1 FROM stream_storage m
-              WHERE m.stream_id = a.stream_id AND m.removed_before > a.segment_id)
-        AND NOT EXISTS (SELECT 1 FROM streams t
-              WHERE t.stream_id = a.stream_id AND t.deleted_at IS NOT NULL)`,
+              WHERE m.stream_id = a.stream_id AND m.removed_before > a.segment_id)`,
     [segments.map(({ streamId }) => streamId), segments.map(({ segmentId }) => String(segmentId))],
   )
-  return rows.map(({ id }) => BigInt(id) as SegmentId)
+  if (rows.length === 0) return []
+  const deleted = await sql.query<{ stream_id: number }>(
+    'SELECT stream_id FROM streams WHERE stream_id = ANY ($1::integer[]) AND deleted_at IS NOT NULL',
+    [rows.map((row) => row.stream_id)],
+  )
+  const gone = new Set(deleted.rows.map((row) => row.stream_id))
+  return rows.filter((row) => !gone.has(row.stream_id)).map(({ id }) => BigInt(id) as SegmentId)
 }
