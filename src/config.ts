@@ -411,7 +411,7 @@ export function redactUrl(url: string): string {
   // May name several servers, which `URL` cannot read.
   if (/^postgres(?:ql)?:/i.test(url)) return maskPostgresUrl(url) ?? notShown
   const [first = url, ...others] = splitHosts(url)
-  if (!URL.canParse(first)) return notShown
+  if (!URL.canParse(first) || new URL(first).pathname.includes('@')) return notShown
   const parsed = new URL(first)
   if (parsed.password !== '') parsed.password = '***'
   parsed.search = '' // PostgreSQL takes `?password=` too.

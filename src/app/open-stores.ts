@@ -19,6 +19,7 @@ import { ClickHouse } from '../store/clickhouse.ts'
 import { ClickHouseHosts, splitHosts } from '../store/clickhouse-hosts.ts'
 import { ClusterLayout } from '../store/cluster/cluster-layout.ts'
 import { recordNodeShard } from '../store/cluster/node-shards.ts'
+import { clusterProbe } from '../store/cluster/probe.ts'
 import { ShardReplicas } from '../store/cluster/shard-replicas.ts'
 import { MemoryFiles } from '../store/memory-files.ts'
 import { ensureClickHouse, migratePostgres } from '../store/migrations/run.ts'
@@ -93,7 +94,8 @@ export async function openStores(context: Context, directory: DataDirectory): Pr
   health.declare('clock', 'required')
   health.declare('projection', 'degraded')
   const [postgresUrl, clickhouseUrl] = await startServers(context, directory)
-  const layout = await readCluster(context, clickhouseUrl)
+  let isMade = false
+  const layout = await readCluster(context, clickhouseUrl, () => isMade)
   const isClickHouseEmbedded = config.clickhouseUrl === undefined
   const lanes: Postgres[] = []
   const connect = (lane: StoreLane): StoreClients => {
@@ -129,6 +131,7 @@ export async function openStores(context: Context, directory: DataDirectory): Pr
     onFatal('the node number belongs to another process')
   }
   const node = await claimNode(context, control, { directory, layout, onLeaseLost })
+  isMade = true
   stoppers.push(() => node.lease.stop())
   await node.projection.assertRecorded()
   const [reads, writes] = [connect('read'), connect('write')]
@@ -156,6 +159,7 @@ export async function openStores(context: Context, directory: DataDirectory): Pr
 async function readCluster(
   { config, log, metrics, stoppers }: Context,
   url: string,
+  isMade: () => boolean,
 ): Promise<ClusterLayout | undefined> {
   const { clickhouseCluster: cluster, clickhouseStoragePolicy: storagePolicy } = config
   let hosts: ClickHouseHosts | undefined
@@ -166,14 +170,19 @@ async function readCluster(
   )
   if (cluster === undefined) return undefined
   const urls = splitHosts(url)
+  const { database } = new ClickHouse({ url: urls[0]! })
   hosts = new ClickHouseHosts(urls, {
+    probe: clusterProbe({ database, isMade }),
     onChange: ({ name, isAway }) => {
       if (isAway) log.warn({ host: name }, 'a ClickHouse server does not answer')
       else log.info({ host: name }, 'a ClickHouse server answers again')
     },
   })
   stoppers.push(async () => hosts?.stop())
-  const layout = await ClusterLayout.read({ url: urls[0]!, cluster, storagePolicy, hosts })
+  const layout = await ClusterLayout.read({
+    ...{ url: urls[0]!, cluster, storagePolicy, hosts },
+    onRefused: (reason) => log.error({ reason }, 'a ClickHouse server is not used'),
+  })
   stoppers.push(() => layout.close())
   const shards = layout.shards.map(({ name, replicas }) => `${name}: ${replicas.length}`)
   log.info({ cluster, shards }, 'the projection is on a cluster: shards and replicas that answer')

@@ -28,15 +28,22 @@ export class ColdMover {
   async round(signal: AbortSignal): Promise<boolean> {
     const { parts, policy, days, onMoved, nowMs = Date.now } = this.#options
     const { volume, disks } = await parts.findColdVolume(policy)
+    const failures: unknown[] = []
     const before = dayOf(nowMs() - days * DAY_MS)
     for (const day of await parts.listWarm(before, disks)) {
       if (signal.aborted) return false
       // The next round looks again: merging a day on slow disks would cost more than waiting.
       if (await parts.isBusy(day)) continue
-      await parts.startMove(day, volume)
-      onMoved(day)
-      return false
+      try {
+        await parts.startMove(day, volume)
+        onMoved(day)
+        break
+      } catch (cause) {
+        // A day that cannot be moved holds up no other.
+        failures.push(cause)
+      }
     }
+    if (failures.length > 0) throw failures[0]
     return false
   }
 }

@@ -3,10 +3,12 @@
  * are several, each is pinged: one that does not answer is left alone until it does, and what
  * waits for it ends. Of a single one nothing is assumed; each request finds out.
  */
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate as immediate, setTimeout as sleep } from 'node:timers/promises'
 
 export interface HostsOptions {
   readonly onChange?: (host: ClickHouseHost) => void
+  /** Whether a server is fit to be asked; by default whether it answers pings. */
+  readonly probe?: (url: string, signal: AbortSignal) => Promise<boolean>
   /** For tests. */
   readonly pingEveryMs?: number
   readonly pingMsMax?: number
@@ -14,6 +16,8 @@ export interface HostsOptions {
 
 const PING_EVERY_MS = 1_000
 const PING_MS_MAX = 2_000
+/** Probes that must fail, one after the other, before a server counts as away. */
+const FAILURES_MIN = 2
 
 export class ClickHouseHost {
   /** With credentials; never shown. */
@@ -21,7 +25,9 @@ export class ClickHouseHost {
   /** Whether it is pinged: then it is known when it is away. */
   readonly isWatched: boolean
   readonly #onChange: HostsOptions['onChange']
-  #down = new AbortController()
+  #isAway = false
+  /** Requests that wait for it. */
+  readonly #waiting = new Set<AbortController>()
 
   constructor(url: string, isWatched: boolean, onChange?: HostsOptions['onChange']) {
     this.url = url
@@ -30,12 +36,24 @@ export class ClickHouseHost {
   }
 
   get isAway(): boolean {
-    return this.#down.signal.aborted
+    return this.#isAway
   }
 
-  /** Aborts when the host is found away: for requests that wait for it. */
-  get signal(): AbortSignal {
-    return this.#down.signal
+  /**
+   * For one request: aborts with the given one, or when the host is found away. Not by
+   * `AbortSignal.any`, which keeps something of each request while the host is there.
+   */
+  signalWith(given: AbortSignal | undefined): { signal: AbortSignal; release: () => void } {
+    const controller = new AbortController()
+    const abort = () => controller.abort()
+    this.#waiting.add(controller)
+    if (given?.aborted === true) abort()
+    given?.addEventListener('abort', abort, { once: true })
+    const release = () => {
+      this.#waiting.delete(controller)
+      given?.removeEventListener('abort', abort)
+    }
+    return { signal: controller.signal, release }
   }
 
   /** `host:port` */
@@ -44,9 +62,12 @@ export class ClickHouseHost {
   }
 
   report(isAway: boolean): void {
-    if (isAway === this.isAway) return
-    if (isAway) this.#down.abort()
-    else this.#down = new AbortController()
+    if (isAway === this.#isAway) return
+    this.#isAway = isAway
+    if (isAway) {
+      for (const controller of this.#waiting) controller.abort()
+      this.#waiting.clear()
+    }
     this.#onChange?.(this)
   }
 }
@@ -84,27 +105,37 @@ export class ClickHouseHosts {
     return this.#hosts.find(({ isAway }) => !isAway) ?? this.#hosts[0]!
   }
 
+  /** Those after the first that are not known to be away. */
+  get others(): readonly ClickHouseHost[] {
+    const { first } = this
+    return this.#hosts.filter((host) => host !== first && !host.isAway)
+  }
+
   stop(): void {
     this.#stopping.abort()
   }
 
   async #watch(
     host: ClickHouseHost,
-    { pingEveryMs = PING_EVERY_MS, pingMsMax = PING_MS_MAX }: HostsOptions,
+    { pingEveryMs = PING_EVERY_MS, pingMsMax = PING_MS_MAX, probe = ping }: HostsOptions,
   ): Promise<void> {
     const { signal } = this.#stopping
-    const { origin } = new URL(host.url)
+    let failures = 0
     while (!signal.aborted) {
       const within = AbortSignal.any([signal, AbortSignal.timeout(pingMsMax)])
-      const answers = await ping(origin, within).catch(() => false)
+      const answers = await probe(host.url, within).catch(() => false)
+      // A timer may have been late together with the answer: then the answer comes first.
+      if (!answers) await immediate()
       if (signal.aborted) return
-      host.report(!answers)
+      failures = answers ? 0 : failures + 1
+      if (answers || failures >= FAILURES_MIN) host.report(!answers)
       await sleep(pingEveryMs, undefined, { signal, ref: false }).catch(() => undefined)
     }
   }
 }
 
-async function ping(origin: string, signal: AbortSignal): Promise<boolean> {
+async function ping(url: string, signal: AbortSignal): Promise<boolean> {
+  const { origin } = new URL(url)
   const answer = await fetch(`${origin}/ping`, { signal })
   await answer.text()
   return answer.ok

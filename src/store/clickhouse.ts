@@ -15,13 +15,13 @@ import {
 import { parseClickHouseUrl } from './clickhouse-address.ts'
 import { BAD_DATA_CODES, DISK_FULL_CODES, UNAVAILABLE_CODES } from './clickhouse-codes.ts'
 import { type ClickHouseHost, ClickHouseHosts } from './clickhouse-hosts.ts'
-import type { ClickHousePlace } from './clickhouse-place.ts'
+import { type ClickHousePlace, isNotSettled } from './clickhouse-place.ts'
 import { EmbeddedQueries } from './embedded-query.ts'
 import { bufferViews, InsertSpool, joinSmall, tryFillSpool } from './insert-spool.ts'
 import { DATA_FILE_HEADER, type MemoryFiles } from './memory-files.ts'
 import { parseAnswer, type QueryAnswer } from './query-answer.ts'
 import { QueryDeadline } from './query-deadline.ts'
-import { CLUSTER_SETTINGS, SERVER_SETTINGS } from './server-settings.ts'
+import { CLUSTER_SETTINGS, OTHER_REPLICAS, SERVER_SETTINGS } from './server-settings.ts'
 import { errorFields, StoreError, UNREACHABLE_CODES } from './store-error.ts'
 import { LANE_HEADER, type StoreLane } from './store-lane.ts'
 
@@ -155,7 +155,14 @@ export class ClickHouse {
     try {
       const call = { settings: all, queryId: options?.queryId, deadline }
       const ask = (host: ClickHouseHost) => this.#ask<Row>(host, sql, params ?? {}, call)
-      const { data, statistics } = await this.#onAnyHost(ask, deadline.signal)
+      const asked = this.#onAnyHost(ask, deadline.signal).catch((cause) => {
+        if (!isNotSettled(errorFields(cause).message)) throw cause
+        // Other replicas than those that come first, by another server.
+        const settings = { ...all, ...OTHER_REPLICAS }
+        const host = this.#hosts.others[0] ?? this.#hosts.first
+        return this.#ask<Row>(host, sql, params ?? {}, { ...call, settings })
+      })
+      const { data, statistics } = await asked
       options?.onStats?.(toStats(statistics))
       return data
     } catch (cause) {
@@ -170,24 +177,24 @@ export class ClickHouse {
     ask: (host: ClickHouseHost) => Promise<T>,
     signal: AbortSignal | undefined,
   ): Promise<T> {
-    const { hosts } = this.#hosts
-    for (let tries = 1; ; tries++) {
-      const host = this.#hosts.first
+    const [first, ...others] = [this.#hosts.first, ...this.#hosts.others]
+    for (let host = first; ; ) {
       try {
         return await ask(host)
       } catch (cause) {
-        this.#judge(host, cause)
-        const mayTry = host.isAway && tries < hosts.length && !this.#hosts.first.isAway
-        if (!mayTry || signal?.aborted === true) throw cause
+        const isGone = this.#judge(host, cause) || host.isAway
+        const next = isGone && signal?.aborted !== true ? others.shift() : undefined
+        if (next === undefined) throw cause
+        host = next
       }
     }
   }
 
-  /** One that refuses connections is left alone until it answers pings. */
-  #judge(host: ClickHouseHost, cause: unknown): void {
-    if (!host.isWatched) return
-    const { code } = errorFields(cause)
-    if (code !== undefined && UNREACHABLE_CODES.has(code)) host.report(true)
+  /** Whether it was not reached. One that refuses connections is away until it answers a probe. */
+  #judge(host: ClickHouseHost, cause: unknown): boolean {
+    const { code = '' } = errorFields(cause)
+    if (host.isWatched && code === 'ECONNREFUSED') host.report(true)
+    return UNREACHABLE_CODES.has(code)
   }
 
   #client(host: ClickHouseHost): ClickHouseClient {
@@ -198,10 +205,19 @@ export class ClickHouse {
     return client
   }
 
-  /** Ends with the given one, and when the host is found away. */
-  #signal(host: ClickHouseHost, given?: AbortSignal): AbortSignal | undefined {
-    if (!host.isWatched || host.isAway) return given
-    return given === undefined ? host.signal : AbortSignal.any([host.signal, given])
+  /** `run` gets a signal that ends with the given one, and when the host is found away. */
+  async #within<T>(
+    host: ClickHouseHost,
+    given: AbortSignal | undefined,
+    run: (signal: AbortSignal | undefined) => Promise<T>,
+  ): Promise<T> {
+    if (!host.isWatched || host.isAway) return await run(given)
+    const { signal, release } = host.signalWith(given)
+    try {
+      return await run(signal)
+    } finally {
+      release()
+    }
   }
 
   async #ask<Row>(
@@ -215,29 +231,31 @@ export class ClickHouse {
       const [requestMsMax, { signal }] = [this.#requestMsMax, deadline]
       return this.#embedded.run({ sql, params, settings, queryId, signal, requestMsMax })
     }
-    const signal = this.#signal(host, deadline.signal)
     const isLong = Buffer.byteLength(sql) > FORM_STATEMENT_BYTES_MAX
-    const result = await this.#client(host).query({
-      query: sql,
-      ...(isLong && { use_multipart_params_auto: false }),
-      format: 'JSON',
-      query_params: { ...params },
-      clickhouse_settings: settings,
-      ...requestFields({ queryId, signal }),
+    return this.#within(host, deadline.signal, async (signal) => {
+      const result = await this.#client(host).query({
+        query: sql,
+        ...(isLong && { use_multipart_params_auto: false }),
+        format: 'JSON',
+        query_params: { ...params },
+        clickhouse_settings: settings,
+        ...requestFields({ queryId, ...(signal && { signal }) }),
+      })
+      deadline.watch(result)
+      return parseAnswer(await result.text())
     })
-    deadline.watch(result)
-    return parseAnswer(await result.text())
   }
 
   /** Runs a statement that returns no rows; resolves when it has taken effect. */
   async command(sql: string, params?: QueryParams, options?: RequestOptions): Promise<void> {
-    const run = async (host: ClickHouseHost) => {
-      const signal = this.#signal(host, options?.signal)
-      await this.#client(host).command({
-        query: sql,
-        ...(params && { query_params: params }),
-        clickhouse_settings: { wait_end_of_query: 1, ...options?.settings },
-        ...requestFields({ ...options, ...(signal && { signal }) }),
+    const run = (host: ClickHouseHost) => {
+      return this.#within(host, options?.signal, async (signal) => {
+        await this.#client(host).command({
+          query: sql,
+          ...(params && { query_params: params }),
+          clickhouse_settings: { wait_end_of_query: 1, ...options?.settings },
+          ...requestFields({ ...options, ...(signal && { signal }) }),
+        })
       })
     }
     try {
@@ -268,8 +286,7 @@ export class ClickHouse {
     const spool = isSpooled ? chunks : await tryFillSpool(this.tryOpenSpool(), chunks)
     const file = spool?.finish()
     const host = this.#hosts.first
-    const signal = this.#signal(host, options?.signal)
-    try {
+    const send = async (signal: AbortSignal | undefined) => {
       const values = isSpooled || spool !== undefined ? [] : bufferViews(joinSmall(chunks))
       const { stream } = await this.#client(host).exec({
         query: sql,
@@ -282,6 +299,9 @@ export class ClickHouse {
       })
       // The connection is returned only when the answer (it is empty) was read to its end.
       for await (const _chunk of stream);
+    }
+    try {
+      await this.#within(host, options?.signal, send)
     } catch (cause) {
       spool?.abandon()
       this.#judge(host, cause)
@@ -329,7 +349,9 @@ function toStoreError(cause: unknown, isInsert = false): StoreError {
   const { message, code } = errorFields(cause)
   if (cause instanceof ClickHouseError) {
     const number = Number(cause.code)
-    const kind = isInsert && BAD_DATA_CODES.has(number) ? 'bad_data' : clickHouseKind(number)
+    const isFresh = isNotSettled(message)
+    const usual = isFresh ? 'unavailable' : clickHouseKind(number)
+    const kind = isInsert && BAD_DATA_CODES.has(number) ? 'bad_data' : usual
     // ClickHouse's text quotes the value that it could not store.
     const text = kind === 'bad_data' ? 'the data cannot be stored' : message.trim()
     const shown = `clickhouse: ${text} (${number} ${cause.type ?? ''})`

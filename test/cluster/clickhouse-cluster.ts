@@ -17,7 +17,7 @@ import { endChild, ZooKeeper } from './zookeeper.ts'
 export const CLUSTER = 'lab'
 const START_MS_MAX = 60_000
 /** How long a silent server's session lasts. */
-export const SESSION_MS = 3_000
+export const SESSION_MS = 6_000
 
 /** One server. */
 export interface ClusterNode {

@@ -42,6 +42,7 @@ export async function checkClickHouse(options: CheckOptions): Promise<number> {
 class Check {
   readonly #options: CheckOptions
   #failures = 0
+  #isMade = false
 
   constructor(options: CheckOptions) {
     this.#options = options
@@ -56,7 +57,11 @@ class Check {
     await this.#step('the servers answer, and are the cluster', async () => {
       if (cluster === undefined) return
       layout = await ClusterLayout.read({ url, cluster, storagePolicy, hosts })
-      for (const { name, replicas } of layout.shards) say(`     shard ${name}: ${replicas.length}`)
+      for (const { name, replicas } of layout.shards) {
+        for (const { host } of replicas) say(`     ${host.name}: shard ${name}`)
+      }
+      const named = layout.clients.length
+      if (named < urls.length) throw new Error(`${named} of ${urls.length} servers answer`)
     })
     if (cluster !== undefined && layout === undefined) {
       hosts.stop()
@@ -66,7 +71,7 @@ class Check {
     try {
       await this.#tryAll(clickhouse, layout)
     } finally {
-      await this.#step('the database is dropped again', () => drop(clickhouse))
+      if (this.#isMade) await this.#step('it is dropped again', () => drop(clickhouse))
       await clickhouse.close()
       await layout?.close()
       hosts.stop()
@@ -79,10 +84,15 @@ class Check {
     const { database } = place
     const servers = layout?.clients ?? [clickhouse]
     const isThere = await this.#step(`a database of its own, ${database}`, async () => {
-      await drop(clickhouse)
+      const [found] = await clickhouse.query(
+        'SELECT 1 FROM system.databases WHERE name = {database:String}',
+        { database },
+      )
+      if (found !== undefined) throw new Error('it is there already: drop it, if it is not needed')
       await ensureClickHouse(clickhouse, layout?.clients)
     })
     if (!isThere) return
+    this.#isMade = true
     const isMade = await this.#step('tables, on each server', async () => {
       for (const stream of [STREAM, MIXED_STREAM]) {
         await clickhouse.command(createTableSql(database, stream, place))
@@ -99,12 +109,12 @@ class Check {
   async #tryInserts(clickhouse: ClickHouse, layout: ClusterLayout | undefined): Promise<void> {
     const table = `${clickhouse.database}.${TABLE}`
     await this.#step('inserts into each shard, on each replica', async () => {
-      if (layout === undefined) return clickhouse.command(insertSql(table, 0))
+      if (layout === undefined) return clickhouse.command(insertSql(table, 0, rowsOfShard(0)))
       for (const [at, shard] of layout.shards.entries()) {
         const { options } = layout
         const inserts = new ShardReplicas({ ...options, shard, recorded: [shard], replicasMin: 1 })
         try {
-          await inserts.clickhouse.command(insertSql(table, at), undefined, {
+          await inserts.clickhouse.command(insertSql(table, at, rowsOfShard(at)), undefined, {
             settings: inserts.settings(),
           })
           await inserts.stored(TABLE)
@@ -121,7 +131,8 @@ class Check {
 
   async #tryReads(clickhouse: ClickHouse, layout: ClusterLayout | undefined): Promise<void> {
     const { place } = clickhouse
-    const all = ROWS * (layout?.shards.length ?? 1)
+    const shards = layout?.shards.length ?? 1
+    const all = Array.from({ length: shards }, (_, at) => rowsOfShard(at)).reduce((a, b) => a + b)
     await this.#step('a count over all shards', () => {
       return expectCount(clickhouse, `SELECT count() AS n FROM ${rowsOf(place, TABLE)}`, all)
     })
@@ -209,12 +220,17 @@ function segmentOf(counter: number): SegmentId {
   return makeSegmentId({ ms: Date.parse(RECEIVED), node: 1, counter })
 }
 
-function insertSql(table: string, counter: number): string {
+/** Other numbers for each, so that one shard read twice does not look like two. */
+function rowsOfShard(at: number): number {
+  return ROWS + at
+}
+
+function insertSql(table: string, counter: number, rows: number): string {
   const at = `parseDateTime64BestEffort('${RECEIVED}', 3, 'UTC')`
   return `INSERT INTO ${table}
       (segment_id, ordinal, ingested_at, event_time, shape, level, service, context, payload)
     SELECT ${segmentOf(counter)}, number, ${at}, ${at}, 1, 'info', 'check',
-      '', '{"message":"tried"}' FROM numbers(${ROWS})`
+      '', '{"message":"tried"}' FROM numbers(${rows})`
 }
 
 async function expectCount(clickhouse: ClickHouse, sql: string, count: number): Promise<void> {

@@ -20,8 +20,9 @@ export interface ClusterServer {
 
 /** What a server's configuration has of the cluster. */
 interface Member extends ClusterServer {
-  /** In the cluster's definition. */
+  /** In the cluster's definition that this server has: shards, and servers in all. */
   readonly shards: number
+  readonly servers: number
 }
 
 export interface ShardReplica {
@@ -42,6 +43,8 @@ export interface ClusterOptions {
   readonly cluster: string
   readonly storagePolicy?: string | undefined
   readonly hosts: ClickHouseHosts
+  /** A server that was away at the start does not fit the others: it is not used. */
+  readonly onRefused?: (text: string) => void
 }
 
 const ASK_MS_MAX = 10_000
@@ -53,10 +56,12 @@ export class ClusterLayout {
   readonly #shards = new Map<string, { hosts: ClickHouseHosts; replicas: ShardReplica[] }>()
   readonly #stopping = new AbortController()
 
-  private constructor(options: ClusterOptions, servers: readonly ClusterServer[]) {
+  readonly #members: Member[] = []
+
+  private constructor(options: ClusterOptions, members: readonly Member[]) {
     this.options = options
-    for (const server of servers) this.#add(server)
-    const known = new Set(servers.map(({ host }) => host))
+    for (const member of members) this.#add(member)
+    const known = new Set(members.map(({ host }) => host))
     for (const host of options.hosts.hosts) if (!known.has(host)) void this.#askLater(host)
   }
 
@@ -72,7 +77,8 @@ export class ClusterLayout {
     for (const one of asked) {
       if (one.status === 'rejected' && !isAway(one.reason)) throw one.reason
     }
-    judgeMembers(members, options.cluster)
+    judgeMembers(members, options)
+    await judgeMacros(options)
     return new ClusterLayout(options, members)
   }
 
@@ -92,7 +98,9 @@ export class ClusterLayout {
     for (const client of this.clients) await client.close()
   }
 
-  #add({ host, shard }: ClusterServer): void {
+  #add(member: Member): void {
+    const { host, shard } = member
+    this.#members.push(member)
     const known = this.#shards.get(shard) ?? { hosts: ClickHouseHosts.of([]), replicas: [] }
     this.#shards.set(shard, known)
     known.hosts.add(host)
@@ -104,22 +112,23 @@ export class ClusterLayout {
     while (!signal.aborted) {
       await sleep(ASK_AGAIN_MS, undefined, { signal, ref: false }).catch(() => undefined)
       if (signal.aborted || host.isAway) continue
-      const member = await askHost(host, this.options).catch(() => undefined)
-      if (member === undefined) continue
-      this.#add(member)
-      return
+      try {
+        const member = await askHost(host, this.options)
+        judgeMembers([...this.#members, member], this.options)
+        this.#add(member)
+        return
+      } catch (cause) {
+        if (!isAway(cause)) this.options.onRefused?.((cause as Error).message)
+      }
     }
   }
 }
 
 /** The rules alone. Throws `StoreError`. */
 export function judgeMembers(
-  members: readonly Pick<Member, 'host' | 'shard' | 'replica' | 'version' | 'shards'>[],
-  cluster: string,
+  members: readonly Member[],
+  { cluster, hosts }: Pick<ClusterOptions, 'cluster' | 'hosts'>,
 ): void {
-  const refuse = (text: string) => {
-    throw new StoreError('other', `clickhouse: ${text}; see ${PAGE}`, { code: 'bad_cluster' })
-  }
   const seen = new Map<string, string>()
   for (const { host, shard, replica, version, shards } of members) {
     const name = host.name
@@ -134,13 +143,43 @@ export function judgeMembers(
       refuse(`${name} is of version ${version}, older than ${CLUSTER_VERSION_MIN}`)
     }
   }
+  for (const { host, shards, servers } of members) {
+    if (shards === members[0]!.shards && servers === members[0]!.servers) continue
+    refuse(`${members[0]!.host.name} and ${host.name} have other definitions of ${cluster}`)
+  }
+  const { servers, shards: all } = members[0]!
+  if (hosts.hosts.length < servers) {
+    refuse(`${cluster} has ${servers} servers: name all of them in SLUICE_CLICKHOUSE_URL`)
+  }
   const named = new Set(members.map(({ shard }) => shard)).size
-  const all = Math.max(...members.map(({ shards }) => shards))
   if (named === all) return
   refuse(
     `cluster ${cluster} has ${all} shard(s), and servers of ${named} answer: ` +
-      'name at least one of each in SLUICE_CLICKHOUSE_URL',
+      'bring back one of each',
   )
+}
+
+/** Servers that the definition has in one shard must have that shard's macro, and no others. */
+async function judgeMacros(options: ClusterOptions): Promise<void> {
+  const clickhouse = new ClickHouse(options)
+  try {
+    const rows = await clickhouse.query<{ number: number; shard: string }>(
+      `SELECT DISTINCT _shard_num AS number, getMacro('shard') AS shard
+       FROM cluster('${options.cluster}', system.one)`,
+      {},
+      {},
+      { signal: AbortSignal.timeout(ASK_MS_MAX) },
+    )
+    const [numbers, shards] = [rows.map((row) => row.number), rows.map((row) => row.shard)]
+    if (new Set(numbers).size === rows.length && new Set(shards).size === rows.length) return
+    refuse(`the macro shard of servers of ${options.cluster} is not that of the shard they are in`)
+  } finally {
+    await clickhouse.close()
+  }
+}
+
+function refuse(text: string): never {
+  throw new StoreError('other', `clickhouse: ${text}; see ${PAGE}`, { code: 'bad_cluster' })
 }
 
 function isOlder(version: string, least: string): boolean {
@@ -173,7 +212,9 @@ async function askHost(host: ClickHouseHost, options: ClusterOptions): Promise<M
          (SELECT any(substitution) FROM system.macros WHERE macro = 'replica') AS replica,
          version() AS version, zookeeperSessionUptime() AS uptime,
          (SELECT toUInt32(uniqExact(shard_num)) FROM system.clusters
-           WHERE cluster = {cluster:String}) AS shards`,
+           WHERE cluster = {cluster:String}) AS shards,
+         (SELECT toUInt32(count()) FROM system.clusters
+           WHERE cluster = {cluster:String}) AS servers`,
       { cluster: options.cluster },
       {},
       { signal },

@@ -17,11 +17,11 @@ import type { SegmentId } from '../../model/segment-id.ts'
 import type { StreamId } from '../../model/stream.ts'
 import { ClickHouse, type QuerySettings } from '../clickhouse.ts'
 import { UNKNOWN_STATUS_OF_INSERT, UNKNOWN_TABLE } from '../clickhouse-codes.ts'
-import type { ClickHouseHost } from '../clickhouse-hosts.ts'
 import { findRunningInserts, type InsertPlace } from '../projection/insert-place.ts'
 import { PresentSegments } from '../projection/present-segments.ts'
+import { syncDatabase } from '../projection/sync-database.ts'
 import { tableName } from '../projection/table-names.ts'
-import { StoreError, UNREACHABLE_CODES } from '../store-error.ts'
+import { StoreError } from '../store-error.ts'
 import type { ClusterShard, ShardReplica } from './cluster-layout.ts'
 
 export interface ShardReplicasOptions {
@@ -53,10 +53,9 @@ export class ShardReplicas implements InsertPlace {
   readonly #insertMsMax: number
   /** When the last insert may have begun; at first that of an earlier run. */
   #lastInsertAtMs = performance.now()
-  /** Where the last insert went. */
-  #insertHost: ClickHouseHost | undefined
-  /** Until then such a host may not know what it has. */
-  readonly #unsureUntilMs = new Map<ClickHouseHost, number>()
+  readonly #startedMs = performance.now()
+  /** Until then a replica that answers alone may not know what an insert of ours brought. */
+  #unsureUntilMs = 0
 
   constructor(options: ShardReplicasOptions) {
     const { url, cluster, storagePolicy, shard, insertMsMax = INSERT_MS_MAX } = options
@@ -69,7 +68,6 @@ export class ShardReplicas implements InsertPlace {
 
   settings(): QuerySettings {
     this.#lastInsertAtMs = performance.now()
-    this.#insertHost = this.#options.shard.hosts.first
     return {
       insert_quorum: '0',
       max_execution_time: this.#insertMsMax / 1_000,
@@ -93,15 +91,21 @@ export class ShardReplicas implements InsertPlace {
       return one.status === 'rejected' && !shard.replicas[index]!.host.isAway
     })
     for (const one of failed) if (one.status === 'rejected') throw one.reason
-    const stored = synced.filter(({ status }) => status === 'fulfilled').length
+    const having = shard.replicas.filter((_, index) => synced[index]!.status === 'fulfilled')
+    const stored = having.length
+    if (stored > 0 && stored < shard.replicas.length) {
+      // While Keeper has its session it may be read, and lacks this.
+      const known = await readReplicas(having.map(({ clickhouse }) => clickhouse))
+      if (!known.isKnown || known.active > stored) {
+        throw unknown(`a replica of shard ${shard.name} is silent, and may be read`)
+      }
+    }
     if (stored >= Math.min(replicasMin, shard.replicas.length)) return
     throw unknown(`${stored} replica(s) of shard ${shard.name} store an insert, of ${replicasMin}`)
   }
 
   failed(cause: unknown): void {
-    const host = this.#insertHost
-    if (host === undefined || !isOfUnknownPart(cause)) return
-    this.#unsureUntilMs.set(host, performance.now() + UNKNOWN_PART_MS)
+    if (isOfUnknownPart(cause)) this.#unsureUntilMs = performance.now() + UNKNOWN_PART_MS
   }
 
   async findPresent(segments: readonly StreamSegment[]): Promise<ReadonlySet<SegmentId>> {
@@ -135,9 +139,8 @@ export class ShardReplicas implements InsertPlace {
       const failure = asked.find((one) => one.status === 'rejected')
       throw failure?.reason ?? unknown(`no replica of shard ${name} answers`)
     }
-    const unsureUntilMs = this.#unsureUntilMs.get(first.host) ?? 0
-    if (others.length === 0 && performance.now() < unsureUntilMs) {
-      throw unknown(`${first.host.name} may not know yet what it has, and no other replica answers`)
+    if (others.length === 0 && performance.now() < this.#unsureOf(replicas)) {
+      throw unknown(`${first.host.name} answers alone, and may not know yet what it has`)
     }
     const isSame = ({ present }: typeof first) => {
       return (
@@ -149,6 +152,12 @@ export class ShardReplicas implements InsertPlace {
     return first.present
   }
 
+  /** What an earlier process did not get to know matters where others may answer later. */
+  #unsureOf(replicas: readonly ShardReplica[]): number {
+    const ofEarlier = replicas.length > 1 ? this.#startedMs + UNKNOWN_PART_MS : 0
+    return Math.max(ofEarlier, this.#unsureUntilMs)
+  }
+
   async #runningIn({ name, replicas }: ClusterShard, prefix: string): Promise<string[]> {
     const asked = await Promise.allSettled(
       answering(replicas).map(async ({ clickhouse }) => ({
@@ -157,13 +166,15 @@ export class ShardReplicas implements InsertPlace {
       })),
     )
     const answers = asked.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
-    const [any] = answers
-    if (any === undefined) throw unknown(`no replica of shard ${name} answers`)
-    const known = await readReplicas(any.clickhouse)
+    if (answers.length === 0) throw unknown(`no replica of shard ${name} answers`)
+    const known = await readReplicas(answers.map(({ clickhouse }) => clickhouse))
+    const isSilent = Math.max(known.all, replicas.length) > answers.length
+    if (isSilent && !known.isKnown) {
+      throw unknown(`no replica of shard ${name} that answers knows of the others by Keeper`)
+    }
     if (known.active > answers.length) {
       throw unknown(`a replica of shard ${name} is silent, and may still be inserting`)
     }
-    const isSilent = known.all > answers.length
     if (isSilent && performance.now() < this.#lastInsertAtMs + this.#insertMsMax) {
       throw unknown(`an insert on a replica of shard ${name} that went away may not be over yet`)
     }
@@ -176,6 +187,7 @@ async function presentOn(
   clickhouse: ClickHouse,
   segments: readonly StreamSegment[],
 ): Promise<ReadonlySet<SegmentId>> {
+  await syncDatabase(clickhouse, ASK_MS_MAX)
   const present = new PresentSegments(clickhouse)
   const streams = new Set<StreamId>(segments.map(({ streamId }) => streamId))
   const tables = await present.findTables([MIXED_STREAM, ...streams])
@@ -203,23 +215,37 @@ function answering(replicas: readonly ShardReplica[]): ShardReplica[] {
 
 /** Whether the replica may have a part of which it does not know whether Keeper has it. */
 function isOfUnknownPart(cause: unknown): boolean {
-  if (!(cause instanceof StoreError)) return false
-  const { clickHouseCode, code, kind, message } = cause
-  if (clickHouseCode === UNKNOWN_STATUS_OF_INSERT) return true
-  // Ours: the server may go on.
-  return (
-    kind === 'unavailable' &&
-    clickHouseCode === undefined &&
-    !UNREACHABLE_CODES.has(code ?? '') &&
-    /timeout|abort/i.test(message)
-  )
+  if (!(cause instanceof StoreError) || cause.kind !== 'unavailable') return false
+  const { clickHouseCode, code } = cause
+  // Else the server has said how it ended; or we did not hear of it.
+  return clickHouseCode === UNKNOWN_STATUS_OF_INSERT || (!clickHouseCode && code !== 'ECONNREFUSED')
 }
 
-/** Of the shard, by any of its tables; none where there is no table yet. */
-async function readReplicas(clickhouse: ClickHouse): Promise<{ all: number; active: number }> {
-  const [row] = await clickhouse.query<{ all: number; active: number }>(
+interface KnownReplicas {
+  readonly all: number
+  /** With a session with Keeper. */
+  readonly active: number
+  /** Whether Keeper told, and there is a table to ask about. */
+  readonly isKnown: boolean
+}
+
+/** Of the shard, by any of its tables: the most that any of these servers knows of. */
+async function readReplicas(servers: readonly ClickHouse[]): Promise<KnownReplicas> {
+  const asked = await Promise.allSettled(servers.map(readReplicasOf))
+  const known = asked.flatMap((one) => (one.status === 'fulfilled' ? one.value : []))
+  return {
+    all: Math.max(0, ...known.map(({ all }) => all)),
+    active: Math.max(0, ...known.map(({ active }) => active)),
+    isKnown: known.some(({ all }) => all > 0),
+  }
+}
+
+/** Without a session of its own a server says 0 of 0. */
+async function readReplicasOf(clickhouse: ClickHouse): Promise<{ all: number; active: number }[]> {
+  return clickhouse.query<{ all: number; active: number }>(
     `SELECT toUInt32(max(total_replicas)) AS all, toUInt32(max(active_replicas)) AS active
-     FROM system.replicas WHERE database = {database:String} AND table IN (
+     FROM system.replicas
+     WHERE database = {database:String} AND NOT is_session_expired AND table IN (
        SELECT name FROM system.tables
        WHERE database = {database:String} AND engine = 'ReplicatedMergeTree'
        ORDER BY name LIMIT 1)`,
@@ -227,7 +253,6 @@ async function readReplicas(clickhouse: ClickHouse): Promise<{ all: number; acti
     {},
     { signal: AbortSignal.timeout(ASK_MS_MAX) },
   )
-  return row ?? { all: 0, active: 0 }
 }
 
 function unknown(text: string): StoreError {

@@ -16,6 +16,12 @@ export interface WarmDay {
 }
 
 const REQUEST_MS_MAX = 30_000
+/** What a server says that has no part of the day, or has moved all of them. */
+const NOTHING_TO_MOVE: ReadonlySet<number | undefined> = new Set([232, 479])
+
+function hasNothing(cause: unknown): boolean {
+  return cause instanceof StoreError && NOTHING_TO_MOVE.has(cause.clickHouseCode)
+}
 
 export class ColdParts {
   readonly #clickhouse: ClickHouse
@@ -97,7 +103,10 @@ export class ColdParts {
         },
       ),
     )
-    await Promise.all(begun)
+    const failed = (await Promise.allSettled(begun)).filter((one) => {
+      return one.status === 'rejected' && !hasNothing(one.reason)
+    })
+    for (const one of failed) if (one.status === 'rejected') throw one.reason
   }
 
   #query<Row>(sql: string, params: Record<string, unknown>): Promise<Row[]> {

@@ -72,7 +72,11 @@ export class TableKeeper {
 
   constructor(clickhouse: ClickHouse, onRefused?: (setting: string) => void) {
     this.#clickhouse = clickhouse
-    this.refused = new RefusedSettings(onRefused)
+    this.refused = new RefusedSettings(onRefused, async () => {
+      const sql = "SELECT value FROM system.settings WHERE name = 'cloud_mode'"
+      const [row] = await this.#query<{ value: string }>(sql, {})
+      return row?.value === '1'
+    })
   }
 
   /** All streams' own tables, or that of one stream. */

@@ -20,8 +20,14 @@ const member = (at: number, changes: Partial<Member> = {}): Member => ({
   replica: 'r1',
   version: '26.7.2.1',
   shards: 2,
+  servers: 2,
   ...changes,
 })
+
+const LAB = {
+  cluster: 'lab',
+  hosts: ClickHouseHosts.of([member(1).host, member(2).host]),
+}
 
 const MISTAKES: readonly (readonly [what: string, members: Member[], text: RegExp])[] = [
   ['equal macros', [member(1), member(2, { shard: 's1' })], /ch1:8123 and ch2:8123 have the same/],
@@ -32,22 +38,24 @@ const MISTAKES: readonly (readonly [what: string, members: Member[], text: RegEx
     /ch2:8123 is of version 26\.6/,
   ],
   ['no such cluster', [member(1, { shards: 0 })], /ch1:8123 knows no cluster lab/],
-  ['a shard without a name', [member(1)], /has 2 shard\(s\), and servers of 1 answer/],
+  ['a shard of which none answers', [member(1)], /has 2 shard\(s\), and servers of 1 answer/],
+  ['other definitions', [member(1), member(2, { shards: 1 })], /have other definitions of lab/],
+  ['a server that is not named', [member(1, { servers: 3 })], /lab has 3 servers: name all/],
 ]
 
 for (const [what, members, text] of MISTAKES) {
   test(`refused: ${what}`, () => {
     assert.throws(
-      () => judgeMembers(members, 'lab'),
+      () => judgeMembers(members, LAB),
       (error: Error) => text.test(error.message) && !error.message.includes('secret'),
     )
   })
 }
 
 test('two shards, and versions from 26.7 on', () => {
-  judgeMembers([member(1), member(2, { version: '27.1.1.1' })], 'lab')
+  judgeMembers([member(1), member(2, { version: '27.1.1.1' })], LAB)
   const [first, second] = [{ shards: 1 }, { shard: 's1', replica: 'r2', shards: 1 }]
-  judgeMembers([member(1, first), member(2, second)], 'lab')
+  judgeMembers([member(1, first), member(2, second)], LAB)
 })
 
 test('a URL of several hosts', () => {
@@ -91,7 +99,7 @@ after(() => fakes.forEach(end))
 
 test('the first host that answers is asked; one that hangs ends what waits for it', async (t) => {
   const [a, b] = [await openFake(), await openFake()]
-  const hosts = new ClickHouseHosts([a!.url, b!.url], { pingEveryMs: 20, pingMsMax: 1_500 })
+  const hosts = new ClickHouseHosts([a!.url, b!.url], { pingEveryMs: 20, pingMsMax: 700 })
   const client = new ClickHouse({ url: a!.url, hosts, cluster: 'lab' })
   t.after(async () => {
     hosts.stop()

@@ -27,17 +27,25 @@ function serverThatRefuses(...names: string[]) {
 test('a table is made without the settings that are refused, and told of each once', async () => {
   const told: string[] = []
   const refused = new RefusedSettings((name) => told.push(name))
-  const server = serverThatRefuses('fsync_after_insert', 'auto_statistics_types')
+  const server = serverThatRefuses('parts_to_delay_insert', 'auto_statistics_types')
   const sql = createTableSql('sluice', 1 as StreamId)
   await refused.run(sql, server.command)
   await refused.run(sql, server.command)
-  assert.deepEqual(told.toSorted(), ['auto_statistics_types', 'fsync_after_insert'])
+  assert.deepEqual(told.toSorted(), ['auto_statistics_types', 'parts_to_delay_insert'])
   const [made, again] = server.run
   assert.equal(made, again)
   const expected = sql
     .replace("auto_statistics_types = '', ", '')
-    .replace('fsync_after_insert = 1, ', '')
+    .replace('parts_to_delay_insert = 5000, ', '')
   assert.equal(made?.replaceAll(/\s+/g, ' '), expected.replaceAll(/\s+/g, ' '))
+})
+
+test('no table is made that is not synced, but on ClickHouse Cloud', async () => {
+  const sql = createTableSql('sluice', 1 as StreamId)
+  const { command, run } = serverThatRefuses('fsync_after_insert', 'fsync_part_directory')
+  await assert.rejects(new RefusedSettings().run(sql, command), /fsync_after_insert/)
+  await new RefusedSettings(undefined, async () => true).run(sql, command)
+  assert.ok(run.length === 1 && !run[0]!.includes('fsync'))
 })
 
 test('an ALTER of nothing else is not run; other failures are as they are', async () => {

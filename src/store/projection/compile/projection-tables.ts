@@ -19,6 +19,7 @@ import type { ClickHouse } from '../../clickhouse.ts'
 import { UNKNOWN_DATABASE, UNKNOWN_TABLE } from '../../clickhouse-codes.ts'
 import type { ClickHousePlace } from '../../clickhouse-place.ts'
 import { StoreError } from '../../store-error.ts'
+import { syncDatabase } from '../sync-database.ts'
 import { tableName } from '../table-names.ts'
 import { WithinMemory } from '../within-memory.ts'
 import { CountedTables } from './counted-tables.ts'
@@ -111,6 +112,7 @@ export class ProjectionTables {
   /** Remembers which of `tables` are missing; returns how many exist. */
   async #look(tables: readonly string[], streams: readonly TableStream[]): Promise<number> {
     if (tables.length === 0) return 0
+    await syncDatabase(this.#clickhouse, LOOK_MS_MAX)
     const there = await this.#clickhouse.query<{ name: string }>(
       `SELECT name FROM system.tables
        WHERE database = {database:String} AND name IN ({tables:Array(String)})`,
