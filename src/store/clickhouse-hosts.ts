@@ -5,10 +5,17 @@
  */
 import { setImmediate as immediate, setTimeout as sleep } from 'node:timers/promises'
 
+export interface Probed {
+  /** Whether it may be asked. */
+  readonly isFit: boolean
+  /** Whether it may lack what others have, and others may read it nevertheless. */
+  readonly isBehind: boolean
+}
+
 export interface HostsOptions {
   readonly onChange?: (host: ClickHouseHost) => void
-  /** Whether a server is fit to be asked; by default whether it answers pings. */
-  readonly probe?: (url: string, signal: AbortSignal) => Promise<boolean>
+  /** Rejects where a server does not answer; by default it is pinged. */
+  readonly probe?: (url: string, signal: AbortSignal) => Promise<Probed>
   /** For tests. */
   readonly pingEveryMs?: number
   readonly pingMsMax?: number
@@ -26,6 +33,8 @@ export class ClickHouseHost {
   readonly isWatched: boolean
   readonly #onChange: HostsOptions['onChange']
   #isAway = false
+  /** See `Probed`: as of the last probe. */
+  isBehind = false
   /** Requests that wait for it. */
   readonly #waiting = new Set<AbortController>()
 
@@ -123,7 +132,9 @@ export class ClickHouseHosts {
     let failures = 0
     while (!signal.aborted) {
       const within = AbortSignal.any([signal, AbortSignal.timeout(pingMsMax)])
-      const answers = await probe(host.url, within).catch(() => false)
+      const probed = await probe(host.url, within).catch(() => SILENT)
+      host.isBehind = probed.isBehind
+      const answers = probed.isFit
       // A timer may have been late together with the answer: then the answer comes first.
       if (!answers) await immediate()
       if (signal.aborted) return
@@ -134,11 +145,13 @@ export class ClickHouseHosts {
   }
 }
 
-async function ping(url: string, signal: AbortSignal): Promise<boolean> {
+const SILENT: Probed = { isFit: false, isBehind: false }
+
+async function ping(url: string, signal: AbortSignal): Promise<Probed> {
   const { origin } = new URL(url)
   const answer = await fetch(`${origin}/ping`, { signal })
   await answer.text()
-  return answer.ok
+  return { isFit: answer.ok, isBehind: false }
 }
 
 /**

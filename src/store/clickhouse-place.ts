@@ -42,27 +42,6 @@ export function onReplicas({ cluster, isOneShard }: ClickHousePlace, source: str
     : `clusterAllReplicas('${cluster}', ${source})`
 }
 
-/**
- * How long a replica must have had its session with Keeper before it is read. One that was cut off
- * does not know what it lacks, and one that has just come back not yet.
- */
-const SETTLED_S = 10
-const NOT_SETTLED = 'this replica has just come back, or has no session with Keeper'
-
-/**
- * A condition of reads of rows that each replica checks by itself: it fails where one may not have
- * all that was inserted (`isNotSettled`). Undefined on one server.
- */
-export function settledSql({ cluster, isOneShard }: ClickHousePlace): string | undefined {
-  if (cluster === undefined || isOneShard) return undefined
-  return `throwIf(zookeeperSessionUptime() < ${SETTLED_S}, '${NOT_SETTLED}') = 0`
-}
-
-/** Whether that is why a statement failed: other replicas may be asked. */
-export function isNotSettled(message: string): boolean {
-  return message.includes(NOT_SETTLED)
-}
-
 /** Follows the table in statements that no Replicated database passes on by itself. */
 export function onCluster({ cluster }: ClickHousePlace): string {
   return cluster === undefined ? '' : ` ON CLUSTER '${cluster}'`

@@ -15,13 +15,13 @@ import {
 import { parseClickHouseUrl } from './clickhouse-address.ts'
 import { BAD_DATA_CODES, DISK_FULL_CODES, UNAVAILABLE_CODES } from './clickhouse-codes.ts'
 import { type ClickHouseHost, ClickHouseHosts } from './clickhouse-hosts.ts'
-import { type ClickHousePlace, isNotSettled } from './clickhouse-place.ts'
+import type { ClickHousePlace } from './clickhouse-place.ts'
 import { EmbeddedQueries } from './embedded-query.ts'
 import { bufferViews, InsertSpool, joinSmall, tryFillSpool } from './insert-spool.ts'
 import { DATA_FILE_HEADER, type MemoryFiles } from './memory-files.ts'
 import { parseAnswer, type QueryAnswer } from './query-answer.ts'
 import { QueryDeadline } from './query-deadline.ts'
-import { CLUSTER_SETTINGS, OTHER_REPLICAS, SERVER_SETTINGS } from './server-settings.ts'
+import { CLUSTER_SETTINGS, SERVER_SETTINGS } from './server-settings.ts'
 import { errorFields, StoreError, UNREACHABLE_CODES } from './store-error.ts'
 import { LANE_HEADER, type StoreLane } from './store-lane.ts'
 
@@ -155,14 +155,7 @@ export class ClickHouse {
     try {
       const call = { settings: all, queryId: options?.queryId, deadline }
       const ask = (host: ClickHouseHost) => this.#ask<Row>(host, sql, params ?? {}, call)
-      const asked = this.#onAnyHost(ask, deadline.signal).catch((cause) => {
-        if (!isNotSettled(errorFields(cause).message)) throw cause
-        // Other replicas than those that come first, by another server.
-        const settings = { ...all, ...OTHER_REPLICAS }
-        const host = this.#hosts.others[0] ?? this.#hosts.first
-        return this.#ask<Row>(host, sql, params ?? {}, { ...call, settings })
-      })
-      const { data, statistics } = await asked
+      const { data, statistics } = await this.#onAnyHost(ask, deadline.signal)
       options?.onStats?.(toStats(statistics))
       return data
     } catch (cause) {
@@ -310,6 +303,17 @@ export class ClickHouse {
     spool?.release()
   }
 
+  /**
+   * Throws `StoreError` while a replica is there that may lack what was inserted: rows are read of
+   * any that answers.
+   */
+  assertSettled(): void {
+    const behind = this.#hosts.hosts.find(({ isBehind }) => isBehind)
+    if (behind === undefined) return
+    const text = `${behind.name} has just come back, or has no session with Keeper`
+    throw new StoreError('unavailable', `clickhouse: ${text}: it may lack events`)
+  }
+
   /** Resolves when the server answers and accepts our credentials. */
   async ping(): Promise<void> {
     await this.query('SELECT 1 AS one')
@@ -349,9 +353,7 @@ function toStoreError(cause: unknown, isInsert = false): StoreError {
   const { message, code } = errorFields(cause)
   if (cause instanceof ClickHouseError) {
     const number = Number(cause.code)
-    const isFresh = isNotSettled(message)
-    const usual = isFresh ? 'unavailable' : clickHouseKind(number)
-    const kind = isInsert && BAD_DATA_CODES.has(number) ? 'bad_data' : usual
+    const kind = isInsert && BAD_DATA_CODES.has(number) ? 'bad_data' : clickHouseKind(number)
     // ClickHouse's text quotes the value that it could not store.
     const text = kind === 'bad_data' ? 'the data cannot be stored' : message.trim()
     const shown = `clickhouse: ${text} (${number} ${cause.type ?? ''})`

@@ -19,12 +19,6 @@ export const SERVER_SETTINGS: ClickHouseSettings = {
   transform_null_in: 0,
 }
 
-/** The second replica of each shard comes first. */
-export const OTHER_REPLICAS: ClickHouseSettings = {
-  load_balancing: 'first_or_random',
-  load_balancing_first_offset: '1',
-}
-
 /**
  * Of every statement to a cluster. A shard that is away is an error, never fewer rows; so is one of
  * which no replica has what was inserted some seconds ago, which by default would answer without

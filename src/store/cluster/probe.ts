@@ -1,4 +1,5 @@
 /** Whether a server of a cluster is fit to be asked: more than that its port answers. */
+import type { Probed } from '../clickhouse-hosts.ts'
 
 /** `isMade`: the projection's database is on each server; else one has lost its disk. */
 export interface ProbeOptions {
@@ -6,9 +7,15 @@ export interface ProbeOptions {
   readonly isMade: () => boolean
 }
 
-/** It answers, has a session with Keeper, and has the database. Rejects where it does not answer. */
+/**
+ * How long a server must have had its session with Keeper before rows are read of it. One that was
+ * cut off does not know what it lacks, and one that has just come back not yet.
+ */
+const SETTLED_S = 10
+
+/** It has a session with Keeper, and the database. Rejects where it does not answer. */
 export function clusterProbe({ database, isMade }: ProbeOptions) {
-  return async (url: string, signal: AbortSignal): Promise<boolean> => {
+  return async (url: string, signal: AbortSignal): Promise<Probed> => {
     const { origin, username, password } = new URL(url)
     const [user, secret] = [username, password].map(decodeURIComponent)
     const answer = await fetch(`${origin}/?param_database=${database}`, {
@@ -16,10 +23,13 @@ export function clusterProbe({ database, isMade }: ProbeOptions) {
       headers: {
         authorization: `Basic ${Buffer.from(`${user}:${secret}`).toString('base64')}`,
       },
-      body: `SELECT zookeeperSessionUptime() >= 0
-        AND (SELECT count() FROM system.databases WHERE name = {database:String}) >= ${Number(isMade())}`,
+      body: `SELECT zookeeperSessionUptime(),
+        (SELECT count() FROM system.databases WHERE name = {database:String})`,
       signal,
     })
-    return answer.ok && (await answer.text()).trim() === '1'
+    const text = await answer.text()
+    const [uptimeS = -1, databases = 0] = answer.ok ? text.split('\t').map(Number) : []
+    const isMissing = isMade() && databases === 0
+    return { isFit: uptimeS >= 0 && !isMissing, isBehind: uptimeS < SETTLED_S || isMissing }
   }
 }

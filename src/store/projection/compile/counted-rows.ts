@@ -10,7 +10,7 @@
 import type { Query } from '../../../language/query-tree.ts'
 import type { Buckets, TimeBasis } from '../../../model/aggregates.ts'
 import { THROW_IF } from '../../clickhouse-codes.ts'
-import { type ClickHousePlace, rowsOf, settledSql } from '../../clickhouse-place.ts'
+import { type ClickHousePlace, rowsOf } from '../../clickhouse-place.ts'
 import { StoreError } from '../../store-error.ts'
 import {
   type CountsColumns,
@@ -154,8 +154,7 @@ export function countedSql(box: CountedBox, select: CountedSelect, params: SqlPa
   const outer: string[] = ['events']
   const groups: string[] = []
   let none = ''
-  const settled = settledSql(select.place)
-  const where = [...rows, boxSql(box, timeBasis, key, params), ...(settled ? [settled] : [])]
+  const where = [...rows, boxSql(box, timeBasis, key, params)]
   if (buckets !== undefined) {
     inner.push(`${bucketIndexSql(clockOf(key, timeBasis), buckets, box.unit.ms, params)} AS b`)
     outer.push('b')

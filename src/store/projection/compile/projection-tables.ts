@@ -78,6 +78,7 @@ export class ProjectionTables {
     streams: readonly TableStream[],
     run: (tables: PresentTables) => Promise<T>,
   ): Promise<T> {
+    this.#clickhouse.assertSettled()
     const streamIds = streams.map(({ streamId }) => streamId)
     const all = [MIXED_STREAM, ...streamIds].map(tableName)
     const look = (tables: readonly string[]) => this.#look(tables, streams)

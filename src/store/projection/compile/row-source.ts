@@ -21,7 +21,7 @@ import { MIXED_STREAM } from '../../../model/mixed-runs.ts'
 import { SEGMENT_ID_MAX, segmentIdMs } from '../../../model/segment-id.ts'
 import { coversMarks, type NodeMarks } from '../../../model/segment-place.ts'
 import type { StreamId } from '../../../model/stream.ts'
-import { type ClickHousePlace, rowsOf, settledSql } from '../../clickhouse-place.ts'
+import { type ClickHousePlace, rowsOf } from '../../clickhouse-place.ts'
 import { OWN_COUNTS, SHARED_COUNTS } from '../counts.ts'
 import { tableName } from '../projection-store.ts'
 import { anyFields, type BranchFields, learnedFields } from './branch-fields.ts'
@@ -209,8 +209,7 @@ class RowSource {
     const selectRows = ({ columns, condition, further, tail }: Part, era: string): LegSql => {
       const isFirst = !/^(true|false)$/.test(condition) && this.#options.query.kind !== 'and'
       const prewhere = isFirst ? `PREWHERE ${condition} ` : ''
-      const settled = settledSql(this.#place) ?? 'true'
-      const all = [...conditions, settled, era, further, ...(isFirst ? [] : [condition])]
+      const all = [...conditions, era, further, ...(isFirst ? [] : [condition])]
       const where = `WHERE ${all.filter((each) => each !== 'true').join(' AND ')} ${tail}`
       const sql = `SELECT ${columns} FROM ${rowsOf(this.#place, table)} ${prewhere}${where}`
       return { sql, isEmpty: era === 'false' || condition === 'false' }
