@@ -7,6 +7,7 @@ import { route, setParams } from '../base/route.ts'
 import { findStream, streams } from '../base/stream.ts'
 import type { ViewInfo } from '../base/view.ts'
 import { EventTable } from '../events/event-table.tsx'
+import { ExportButton } from '../export/export-dialog.tsx'
 import { FirstStart } from '../first-start/first-start.tsx'
 import { Failure } from '../parts/failure.tsx'
 import { OpenedView, useOpenedView } from '../views/opened-view.tsx'
@@ -55,6 +56,7 @@ export function ExploreScreen() {
         turn={turn}
         isGrouping={isGrouping}
         isGrouped={isGrouped}
+        isAsked={isAsked}
         opened={opened.isStale ? undefined : opened.value}
         saves={saves}
       />
@@ -93,13 +95,15 @@ interface BarProps {
   readonly turn: Signal<number>
   readonly isGrouping: Signal<boolean>
   readonly isGrouped: boolean
+  /** The query can be read. */
+  readonly isAsked: boolean
   /** The view that the address was opened from. */
   readonly opened: ViewInfo | undefined
   /** Rises when the view was saved. */
   readonly saves: Signal<number>
 }
 
-function Bar({ turn, isGrouping, isGrouped, opened, saves }: BarProps) {
+function Bar({ turn, isGrouping, isGrouped, isAsked, opened, saves }: BarProps) {
   const isSaving = useSignal(false)
   const { streamId, isLive } = ask.value
   const group = () => {
@@ -147,6 +151,7 @@ function Bar({ turn, isGrouping, isGrouped, opened, saves }: BarProps) {
         <span aria-hidden="true">{'☆ '}</span>
         Save
       </button>
+      <ExportButton isAsked={isAsked} />
       {isSaving.value && streamId !== undefined && (
         <SaveView
           streamId={streamId}
