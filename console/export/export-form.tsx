@@ -90,7 +90,7 @@ export function ExportForm({ ask, form, onSubmit, onCancel, children }: FormProp
       {kind === 'csv' && (
         <CheckField
           label="Safe for spreadsheets"
-          hint="Text that a spreadsheet would run as a formula gets a ' before it; UTF-8 is marked. Without it: exact, for programs."
+          hint={SAFE_HINT}
           checked={isSafe}
           onChange={(checked) => change({ isSafe: checked })}
         />
@@ -112,6 +112,9 @@ export function ExportForm({ ask, form, onSubmit, onCancel, children }: FormProp
   )
 }
 
+const SAFE_HINT =
+  "Text that a spreadsheet would run as a formula gets a ' before it; " +
+  'UTF-8 is marked. Without it: exact, for programs.'
 const BLOB_HINT =
   'This browser saves the file when all is there: ' +
   `at most ${formatBytes(BLOB_BYTES_MAX)}, which is told if there is more.`
