@@ -48,6 +48,8 @@ export function ExploreScreen() {
   const opened = useOpenedView(streamId, route.value.params.get('view'), saves)
   if (streams.value?.length === 0) return <FirstStart />
   const { failure: told } = loader.list.value
+  const isWhole = !counts.isStale && counts.value?.state.isComplete
+  const total = isWhole ? counts.value?.total : undefined
   const isGrouped = isGrouping.value || (route.value.params.get('by') ?? '') !== ''
   return (
     <section class="explore">
@@ -62,10 +64,12 @@ export function ExploreScreen() {
       />
       <OpenedView opened={opened} />
       <CountsByTime counts={counts} isLive={isLive} told={told} />
-      {isGrouped && <Groups counted={counted} onClose={() => (isGrouping.value = false)} />}
+      {isGrouped && (
+        <Groups counted={counted} total={total} onClose={() => (isGrouping.value = false)} />
+      )}
       {liveFailure.value !== undefined && <Failure text={liveFailure.value} />}
       <div class="explore-body">
-        <Facets counted={counted} told={told} />
+        <Facets counted={counted} total={total} told={told} />
         <Rows loader={loader} counted={counted} counts={counts} lateness={lateness} />
       </div>
     </section>
