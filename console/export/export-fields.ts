@@ -1,4 +1,4 @@
-/** Which fields an export has, as the API names them, and which of the shown ones it cannot have. */
+/** Which fields an export has, as the API names them, and which of the shown ones it lacks. */
 
 import { isFieldPath, mayBeInArray } from '../../src/model/field-path.ts'
 import { apiField, apiPath, type EventField, fieldText } from '../base/field.ts'

@@ -18,6 +18,7 @@ import {
   type Seen,
   untilShown,
 } from '../../support/browser.ts'
+import { ONLY_LONG } from '../../support/fuzzing.ts'
 import {
   makeDataDir,
   removeDataDir,
@@ -200,6 +201,27 @@ test('an answer that breaks off leaves whole events, and a last line', options, 
     assert.ok(lines.length > EVENTS / 4, `${lines.length} events`)
     const told = String(await seen.page.evaluate("document.querySelector('dialog').innerText"))
     assert.match(told, new RegExp(`${lines.length.toLocaleString('en-US')} events`))
+  })
+})
+
+const long = { skip: options.skip || ONLY_LONG }
+
+test('what a browser without a picker does not keep is told', long, async () => {
+  const part = 8 * 1024 * 1024
+  const endless = `const line = send('{"id":"1","payload":"' + 'x'.repeat(${part}) + '"}\\n')
+    for (let n = 0; n < 40; n++) to.enqueue(line.slice())
+    to.close()`
+  await explore('', `${altered(endless)}; ${NO_PICKER}`, async () => {
+    await exportLines()
+    await untilShown(seen.page, 'this browser keeps at most 256 MiB of a file', 60_000)
+    const named = () => readdirSync(downloads).find((one) => one.endsWith('.ndjson')) ?? ''
+    await eventually('the file is there', () => named() !== '')
+    const text = readFileSync(join(downloads, named()), 'utf8')
+    assert.ok(text.length <= 256 * 1024 * 1024 + 1_024 && text.length > 31 * part)
+    assert.match(
+      text.slice(-200),
+      /"\}\n\{"complete":false,"reason":"this browser keeps [^"]+"\}\n$/,
+    )
   })
 })
 
