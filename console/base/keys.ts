@@ -1,6 +1,14 @@
 /** Keys that work anywhere but where something is typed. */
 
-export type KeyAction = 'query' | 'time' | 'live' | 'refresh' | 'group' | 'palette' | 'help'
+export type KeyAction =
+  | 'query'
+  | 'time'
+  | 'live'
+  | 'refresh'
+  | 'group'
+  | 'export'
+  | 'palette'
+  | 'help'
 
 const ACTIONS: Readonly<Record<string, KeyAction>> = {
   '/': 'query',
@@ -8,6 +16,7 @@ const ACTIONS: Readonly<Record<string, KeyAction>> = {
   l: 'live',
   r: 'refresh',
   g: 'group',
+  e: 'export',
   '?': 'help',
 }
 

@@ -7,6 +7,7 @@ import { route, setParams } from '../base/route.ts'
 import { findStream, streams } from '../base/stream.ts'
 import type { ViewInfo } from '../base/view.ts'
 import { EventTable } from '../events/event-table.tsx'
+import { ExportButton } from '../export/export-dialog.tsx'
 import { FirstStart } from '../first-start/first-start.tsx'
 import { Failure } from '../parts/failure.tsx'
 import { OpenedView, useOpenedView } from '../views/opened-view.tsx'
@@ -47,6 +48,8 @@ export function ExploreScreen() {
   const opened = useOpenedView(streamId, route.value.params.get('view'), saves)
   if (streams.value?.length === 0) return <FirstStart />
   const { failure: told } = loader.list.value
+  const isWhole = !counts.isStale && counts.value?.state.isComplete
+  const total = isWhole ? counts.value?.total : undefined
   const isGrouped = isGrouping.value || (route.value.params.get('by') ?? '') !== ''
   return (
     <section class="explore">
@@ -55,15 +58,18 @@ export function ExploreScreen() {
         turn={turn}
         isGrouping={isGrouping}
         isGrouped={isGrouped}
+        isAsked={isAsked}
         opened={opened.isStale ? undefined : opened.value}
         saves={saves}
       />
       <OpenedView opened={opened} />
       <CountsByTime counts={counts} isLive={isLive} told={told} />
-      {isGrouped && <Groups counted={counted} onClose={() => (isGrouping.value = false)} />}
+      {isGrouped && (
+        <Groups counted={counted} total={total} onClose={() => (isGrouping.value = false)} />
+      )}
       {liveFailure.value !== undefined && <Failure text={liveFailure.value} />}
       <div class="explore-body">
-        <Facets counted={counted} told={told} />
+        <Facets counted={counted} total={total} told={told} />
         <Rows loader={loader} counted={counted} counts={counts} lateness={lateness} />
       </div>
     </section>
@@ -93,13 +99,15 @@ interface BarProps {
   readonly turn: Signal<number>
   readonly isGrouping: Signal<boolean>
   readonly isGrouped: boolean
+  /** The query can be read. */
+  readonly isAsked: boolean
   /** The view that the address was opened from. */
   readonly opened: ViewInfo | undefined
   /** Rises when the view was saved. */
   readonly saves: Signal<number>
 }
 
-function Bar({ turn, isGrouping, isGrouped, opened, saves }: BarProps) {
+function Bar({ turn, isGrouping, isGrouped, isAsked, opened, saves }: BarProps) {
   const isSaving = useSignal(false)
   const { streamId, isLive } = ask.value
   const group = () => {
@@ -147,6 +155,7 @@ function Bar({ turn, isGrouping, isGrouped, opened, saves }: BarProps) {
         <span aria-hidden="true">{'☆ '}</span>
         Save
       </button>
+      <ExportButton isAsked={isAsked} />
       {isSaving.value && streamId !== undefined && (
         <SaveView
           streamId={streamId}

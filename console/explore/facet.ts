@@ -35,6 +35,8 @@ const LABELS: Readonly<Record<string, string>> = { _level: 'level', _service: 's
 
 export interface FacetsAnswer {
   readonly facets: readonly Facet[]
+  /** All events that match, at the moment when the values were counted. */
+  readonly total: number
   readonly state: AnswerState
 }
 
@@ -51,7 +53,8 @@ export function readFacets(text: string): FacetsAnswer {
   })
   const members = ['complete', 'reason', 'covered', 'lag_ms', 'sampled']
   const rest = members.map((name) => [name, JSON.parse(jsonText(answer.get(name)!))] as const)
-  return { facets, state: readState(Object.fromEntries(rest)) }
+  const total = Number(jsonText(answer.get('events')!))
+  return { facets, total, state: readState(Object.fromEntries(rest)) }
 }
 
 function readValue(span: JsonSpan): FacetValue {

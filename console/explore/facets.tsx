@@ -21,13 +21,17 @@ const NARROW = matchMedia('(max-width: 50rem)')
 
 interface FacetsProps {
   readonly counted: CountedAsk
+  /** How many events the screen says there are; undefined while that is not known. */
+  readonly total: number | undefined
   /** A failure that is told already. */
   readonly told: string | undefined
 }
 
-export function Facets({ counted, told }: FacetsProps) {
+export function Facets({ counted, total, told }: FacetsProps) {
   const { value, failure, isStale } = useFacets(counted)
   const { state, facets = [] } = value ?? {}
+  // Events come while answers are under way: then the figures would not add up.
+  const isOther = state?.isComplete === true && total !== undefined && value?.total !== total
   return (
     <details
       class={isStale || failure !== undefined ? 'facets is-stale' : 'facets'}
@@ -44,9 +48,13 @@ export function Facets({ counted, told }: FacetsProps) {
       {state !== undefined && !state.isComplete && !state.isSampled && (
         <p class="warn">▲ partial: {reasonText(state.reason)}</p>
       )}
-      {facets.map((facet) => (
-        <FacetBox key={facet.label} facet={facet} />
-      ))}
+      {isOther && !state?.isSampled && (
+        <p class="quiet">counts with “about” are of another moment than the total</p>
+      )}
+      {facets.map((facet) => {
+        const shown = { ...facet, isEstimated: facet.isEstimated || isOther }
+        return <FacetBox key={facet.label} facet={shown} />
+      })}
       <AddFacet />
     </details>
   )

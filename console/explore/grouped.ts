@@ -21,6 +21,8 @@ export interface GroupList {
   /** Of all groups past the list. */
   readonly others: number | null | undefined
   readonly groups: number
+  /** All events that match, at the moment when they were counted. */
+  readonly total: number
   readonly isEstimated: boolean
   readonly state: AnswerState
 }
@@ -29,14 +31,23 @@ export function readGroups(text: string, by: readonly EventField[]): GroupList {
   const answer = jsonObject(wholeJson(text))
   const list = [...jsonElements(answer.get('rows')!)].map((row) => readGroup(row, by))
   const [others] = [...jsonElements(answer.get('others')!)].map((row) => readGroup(row, by).value)
-  const rest = ['complete', 'reason', 'covered', 'lag_ms', 'sampled', 'groups', 'estimated'].map(
-    (name) => [name, JSON.parse(jsonText(answer.get(name)!))] as const,
-  )
-  const { groups, estimated, ...state } = Object.fromEntries(rest) as {
+  const members = [
+    'complete',
+    'reason',
+    'covered',
+    'lag_ms',
+    'sampled',
+    'total',
+    'groups',
+    'estimated',
+  ]
+  const rest = members.map((name) => [name, JSON.parse(jsonText(answer.get(name)!))] as const)
+  const { groups, total, estimated, ...state } = Object.fromEntries(rest) as {
     readonly groups: number
+    readonly total: number
     readonly estimated: boolean
   }
-  return { list, others, groups, isEstimated: estimated, state: readState(state) }
+  return { list, others, groups, total, isEstimated: estimated, state: readState(state) }
 }
 
 function readGroup(row: JsonSpan, by: readonly EventField[]): Group {

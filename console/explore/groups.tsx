@@ -37,10 +37,12 @@ const CHARTS: readonly ChartKind[] = ['lines', 'bars']
 
 interface GroupsProps {
   readonly counted: CountedAsk
+  /** How many events the screen says there are; undefined while that is not known. */
+  readonly total: number | undefined
   readonly onClose: () => void
 }
 
-export function Groups({ counted, onClose }: GroupsProps) {
+export function Groups({ counted, total, onClose }: GroupsProps) {
   const { params } = route.value
   const by = readFieldList(params.get('by') ?? '')
   const fn = FUNCTIONS.find((known) => known === params.get('fn')) ?? 'count'
@@ -61,6 +63,7 @@ export function Groups({ counted, onClose }: GroupsProps) {
         <Grouped
           ask={counted.ask}
           askKey={counted.key}
+          total={total}
           by={by}
           fn={fn}
           of={of}
@@ -172,6 +175,7 @@ function GroupForm({ by, fn, of, kind, onClose }: FormProps) {
 interface GroupedProps {
   readonly ask: Ask
   readonly askKey: string
+  readonly total: number | undefined
   readonly by: readonly EventField[]
   readonly fn: string
   readonly of: EventField | undefined
@@ -179,7 +183,7 @@ interface GroupedProps {
   readonly refreshMs: number | undefined
 }
 
-function Grouped({ ask: asked, askKey, by, fn, of, kind, refreshMs }: GroupedProps) {
+function Grouped({ ask: asked, askKey, total, by, fn, of, kind, refreshMs }: GroupedProps) {
   const measured = isOfEvents(fn) ? undefined : of && apiField(of)
   const aggregates = [{ fn, as: FIGURE, ...(measured !== undefined && { field: measured }) }]
   const keys = by.map(apiField)
@@ -203,6 +207,9 @@ function Grouped({ ask: asked, askKey, by, fn, of, kind, refreshMs }: GroupedPro
   )
   if (failure !== undefined) return <Failure text={failure} />
   if (value === undefined) return <p class="quiet">Counting…</p>
+  // Events come while answers are under way: then the figures would not add up.
+  const isOther = value.state.isComplete && total !== undefined && value.total !== total
+  const about = isOther || (value.isEstimated && !isExact(fn)) ? 'about ' : ''
   const largest = Math.max(1, ...value.list.map((group) => group.value ?? 0))
   return (
     <div class="halves">
@@ -225,14 +232,21 @@ function Grouped({ ask: asked, askKey, by, fn, of, kind, refreshMs }: GroupedPro
               <span class="facet-text mono">
                 <bdi>{group.text}</bdi>
               </span>
-              <span class="facet-count">{figure(group.value)}</span>
+              <span class="facet-count">{about + figure(group.value)}</span>
             </button>
           </li>
         ))}
-        {value.others !== undefined && <li class="quiet">all others: {figure(value.others)}</li>}
+        {value.others !== undefined && (
+          <li class="quiet">all others: {about + figure(value.others)}</li>
+        )}
       </ol>
       <div>
-        <GroupNote value={value} fn={fn} of={of === undefined ? '' : fieldText(of)} />
+        <GroupNote
+          value={value}
+          isOther={isOther}
+          fn={fn}
+          of={of === undefined ? '' : fieldText(of)}
+        />
         <TimeChart
           times={value.times}
           series={value.series}
@@ -268,20 +282,32 @@ function filterByKey(
   filterByGroup(by, group, all, event.key === 'x')
 }
 
+/** Whether its figures are exact where `estimated` is said: then that is of the groups' number. */
+function isExact(fn: string): boolean {
+  return !/^(uniq|p\d)/.test(fn)
+}
+
 interface NoteProps {
   readonly value: GroupList
+  /** It was counted at another moment than the total. */
+  readonly isOther: boolean
   readonly fn: string
   readonly of: string
 }
 
 /** What the figures are worth, and of how many groups. */
-function GroupNote({ value: { groups, isEstimated, state }, fn, of }: NoteProps) {
+function GroupNote({ value: { groups, isEstimated, state }, isOther, fn, of }: NoteProps) {
   return (
     <p class="answer-note" role="status">
       <strong>
         <bdi>{figureName(fn, of)}</bdi>
       </strong>
-      <span class="quiet"> · {formatCount(groups)} groups</span>
+      <span class="quiet">
+        {' '}
+        · {isEstimated || isOther ? 'about ' : ''}
+        {formatCount(groups)} groups
+      </span>
+      {isOther && <span class="quiet"> · of another moment than the total</span>}
       {groups > LINES_SHOWN && <span class="quiet"> · the largest {LINES_SHOWN} over time</span>}
       {isEstimated && <span class="warn"> · ▲ estimated</span>}
       {state.isSampled && <span class="warn"> · ▲ sampled</span>}

@@ -14,6 +14,7 @@ const KEYS: readonly (readonly [keys: string, does: string])[] = [
   ['t', 'the time range'],
   ['l', 'live, on and off'],
   ['r', 'ask again'],
+  ['e', 'export what is shown'],
   ['Ctrl K', 'go anywhere, do anything'],
   ['?', 'this page'],
 ]

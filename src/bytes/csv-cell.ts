@@ -1,7 +1,10 @@
 /** Cells of CSV: RFC 4180, and what spreadsheets take for more than text. */
 
-/** What a spreadsheet may run: OWASP, "CSV Injection". */
-const FORMULA = /^[=@+\-\t\r\n]/
+/**
+ * What a spreadsheet may run: OWASP, "CSV Injection", full-width forms included; U+0000 is of ASVS
+ * 1.2.10.
+ */
+const FORMULA = /^[=@+\-\t\r\n\0＝＠＋－]/
 const NUMBER = /^[+-]?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/
 
 /** Text that a spreadsheet would take for a formula gets an apostrophe; numbers do not. */

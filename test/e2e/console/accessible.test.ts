@@ -137,6 +137,16 @@ const SCENES: readonly Scene[] = [
     act: async () => await press('t'),
   },
   { name: 'help', hash: '#/explore/1', shows: 'complete', act: async () => await press('?') },
+  {
+    name: 'an export',
+    hash: `#/explore/1?cols=status,${'f'.repeat(200)}&q=NOT%20${'q'.repeat(200)}`,
+    shows: 'complete',
+    act: async () => {
+      await press('e')
+      await untilShown(seen.page, 'Safe for spreadsheets')
+      await untilShown(seen.page, 'about 307 events')
+    },
+  },
   { name: 'views', hash: '#/views/1', shows: 'Errors by service' },
   { name: 'which stream', hash: '#/views', shows: 'Which stream?' },
   { name: 'streams', hash: '#/streams', shows: 'New stream' },

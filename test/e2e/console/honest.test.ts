@@ -44,7 +44,12 @@ async function send(count: number): Promise<void> {
 }
 
 /** Answers a request of the page with what the service says, but for these members. */
-async function alter(path: string, members: object, run: () => Promise<void>): Promise<void> {
+async function alter(
+  path: string,
+  members: object,
+  run: () => Promise<void>,
+  address = '#/explore/1',
+): Promise<void> {
   const { page } = seen
   const script = await page.evaluateOnNewDocument(`{
     const real = window.fetch
@@ -56,12 +61,13 @@ async function alter(path: string, members: object, run: () => Promise<void>): P
       return new Response(JSON.stringify(answer), { status: response.status })
     }
   }`)
-  await load(page, `${service.url}/console/#/explore/1`)
+  await load(page, `${service.url}/console/${address}`)
   await run()
   await page.removeScriptToEvaluateOnNewDocument(script.identifier)
 }
 
 const COVERED = { from: '2026-01-31T10:00:00.000Z', to: '2026-01-31T11:00:00.000Z' }
+const OTHER_MOMENT = 'counts with “about” are of another moment than the total'
 const PARTIAL = { complete: false, reason: 'timeout', covered: COVERED }
 
 test(
@@ -81,6 +87,41 @@ test(
     })
   },
 )
+
+/** Waits until the first element that is selected has this text. */
+async function untilReads(selector: string, text: string): Promise<void> {
+  const read = `document.querySelector(${JSON.stringify(selector)})?.innerText`
+  await seen.page.waitForFunction(`${read} === ${JSON.stringify(text)}`)
+}
+
+test('figures of another moment than the total are “about”', options, async () => {
+  const facet = '.facets .facet-count'
+  await alter('/facets', { events: EVENTS + 7 }, async () => {
+    await untilReads(facet, 'about 1,000')
+    await untilReads('.facets .quiet:not(summary)', OTHER_MOMENT)
+  })
+  const grouped = async (figure: string, note: string) => {
+    await untilReads('.groups .facet-count', figure)
+    await untilReads('.groups .answer-note', note)
+    await untilReads(facet, '1,000')
+  }
+  const other = () =>
+    grouped('about 1,000', 'Events · about 1 groups · of another moment than the total')
+  await alter('/query', { total: EVENTS + 7 }, other, '#/explore/1?by=_level')
+  await alter('/query', {}, () => grouped('1,000', 'Events · 1 groups'), '#/explore/1?by=_level')
+})
+
+test('estimated figures are “about”, exact ones of many groups are not', options, async () => {
+  const groups = async (params: string, figure: string, of: string) => {
+    const run = async () => {
+      await untilReads('.groups .facet-count', figure)
+      await untilReads('.groups .answer-note', `${of} · about 1 groups · ▲ estimated`)
+    }
+    await alter('/query', { estimated: true }, run, `#/explore/1?by=_level${params}`)
+  }
+  await groups('&fn=uniq&of=message', 'about 1,000', 'uniq of message')
+  await groups('', '1,000', 'Events')
+})
 
 test('a partial search says why, and what it covers', options, async () => {
   await alter('/search', PARTIAL, async () => {
