@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { TOKEN_STREAMS_MAX } from '../../src/limits.ts'
+import type { StreamId } from '../../src/model/stream.ts'
 import { streamRoutes } from '../../src/serve/streams.ts'
 import { tokenRoutes } from '../../src/serve/tokens.ts'
 import { RestHarness, startDatabase, type TestDatabase } from './rest-harness.ts'
@@ -68,6 +69,10 @@ test('a token is limited to streams of its owner, and knows what it may do', asy
   assert.equal((await make('*')).json.streams, '*')
   assert.equal((await rest.call('GET', '/v1/me')).json.streams, '*')
   assert.equal((await rest.call('GET', '/v1/me', { token: '' })).status, 401)
+  // No list and an empty one are not the same.
+  const none = await rest.token(owner, ['streams:read'], [])
+  assert.deepEqual((await rest.call('GET', '/v1/streams', { token: none })).json.streams, [])
+  await assert.rejects(rest.token(owner, ['admin'], [1 as StreamId]), /admin_sees_all/)
   // What is left of it when its streams are gone is a token that sees nothing.
   await rest.call('DELETE', `/v1/streams/${ids[1]}`)
   assert.deepEqual((await rest.call('GET', '/v1/streams', { token })).json.streams, [])
