@@ -2,7 +2,7 @@
  * What the token of the person who is signed in may do, as the service tells it: screens offer
  * nothing else. The service judges all the same; while it has not told, everything is offered.
  */
-import { signal } from '@preact/signals'
+import { computed, signal } from '@preact/signals'
 import { callJson } from './api.ts'
 import { token } from './session.ts'
 
@@ -30,16 +30,19 @@ export interface TokenInfo {
   readonly revoked_at: string | null
 }
 
-/** Undefined until it is known. */
-export const ownToken = signal<TokenInfo | undefined>(undefined)
+const known = signal<{ readonly of: string; readonly own: TokenInfo } | undefined>(undefined)
+
+/** Undefined until it is known of the token that is signed in now. */
+export const ownToken = computed(() => {
+  return known.value?.of === token.value ? known.value?.own : undefined
+})
 
 /** Never rejects: without an answer everything is offered. */
 export async function loadRights(): Promise<void> {
   const asked = token.value
-  ownToken.value = undefined
   // Whoever is not known is signed out; what else went wrong is told by what is asked next.
   const own = await callJson<TokenInfo>('me').catch(() => undefined)
-  if (token.value === asked) ownToken.value = own
+  if (asked !== undefined && own !== undefined) known.value = { of: asked, own }
 }
 
 export function may(scope: Scope): boolean {

@@ -66,6 +66,12 @@ interface StreamPage {
 export const streams = signal<readonly StreamInfo[] | undefined>(undefined)
 export const streamsFailure = signal<string | undefined>(undefined)
 
+// Who signs in next may not see what was listed for the one before.
+token.subscribe(() => {
+  streams.value = undefined
+  streamsFailure.value = undefined
+})
+
 /**
  * Loads all pages of the list. A failure is in `streamsFailure`; what was there stays. Nobody is
  * told of it before `ready` resolves: with the list the screens are shown.

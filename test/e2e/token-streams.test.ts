@@ -180,6 +180,29 @@ test('a stream within the limit is found by every operation, and is not deleted'
   }
 })
 
+test('what is of another stream is not found by way of one within the limit', async () => {
+  const [outside, inside] = streams
+  const scopes = ['streams:read', 'streams:write', 'events:read'] as const
+  const token = await makeToken(scopes, [inside!])
+  const ofParts = ofStream().filter(({ path }) => /\{(?:view|event|key)/.test(path))
+  assert.ok(ofParts.length > 5)
+  for (const operation of ofParts) {
+    const { status, text } = await ask(token, operation, { ...outside!.params, id: inside!.id })
+    assert.equal(status, 404, `${operation.id}: ${text}`)
+  }
+  const search = async (of: string, body: object) => {
+    return (await send(of, 'POST', '/v1/search', { from: '-1h', ...body })).text
+  }
+  const event = outside!.params.event
+  assert.match(await search(service.token, { query: `_id:${event}` }), /"n":1/)
+  assert.deepEqual(JSON.parse(await search(token, { query: `_id:${event}` })).events, [])
+  // A place in a list that has more in it.
+  const { next } = JSON.parse(await search(service.token, { limit: 1 }))
+  const rest = await search(token, { limit: 100, before: next })
+  assert.equal(JSON.parse(rest).events.length, 1, rest)
+  assert.ok(rest.includes(inside!.name) && !rest.includes(outside!.name), rest)
+})
+
 test('all streams means those of the limit, and no other can be named', async () => {
   const [outside, ...within] = streams
   const token = await makeToken(['streams:read', 'events:read'], within)

@@ -114,6 +114,19 @@ test('what a token lacks is told', options, async () => {
   await open(last, '#/explore', 'This token sees no stream')
 })
 
+test('who signs in next sees nothing of what was listed before', options, async () => {
+  const { page } = seen
+  await open(service.token, '#/streams', 'secret')
+  await clickOn(page, 'Sign out')
+  await fillIn(page, 'Access token', await makeToken(['events:read'], ['1']))
+  await clickOn(page, 'Sign in')
+  await untilShown(page, 'This token cannot look at streams')
+  await clickOn(page, 'Explore')
+  await untilShown(page, '2 loaded')
+  const text = String(await page.evaluate('document.documentElement.innerHTML'))
+  assert.doesNotMatch(text, /secret|New stream|>Tokens</)
+})
+
 test('a token is made for one stream, is shown once, works, and is revoked', options, async () => {
   const { page } = seen
   await open(service.token, '#/streams', 'As sent')
