@@ -1,7 +1,8 @@
 /**
  * Goal: the page offers what the token may do and nothing else, says which scope a screen lacks,
  * and makes, shows and revokes tokens.
- * Method: Chromium against a running service, signed in with one token after another.
+ * Method: Chromium against a running service, signed in with one token after another. A short form
+ * of it is in `streams.test.ts`.
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
