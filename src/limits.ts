@@ -306,6 +306,8 @@ export const REDACT_FIELD_CHARS_MAX = 512
 /** Of a stream: a bare word is looked for in each. */
 export const TEXT_FIELDS_MAX = 32
 export const KEYS_PER_STREAM_MAX = 1_000
+/** Streams that a token can be limited to. */
+export const TOKEN_STREAMS_MAX = 100
 export const VIEWS_PER_STREAM_MAX = 1_000
 /** Of a view: all but its name. */
 export const VIEW_BYTES_MAX = 64 * KIB

@@ -4,7 +4,15 @@
  */
 import { computed, signal } from '@preact/signals'
 
-export const SCREENS = ['explore', 'views', 'streams', 'schema', 'redaction', 'usage'] as const
+export const SCREENS = [
+  'explore',
+  'views',
+  'streams',
+  'schema',
+  'redaction',
+  'usage',
+  'tokens',
+] as const
 export type Screen = (typeof SCREENS)[number]
 
 export interface Route {

@@ -66,8 +66,17 @@ interface StreamPage {
 export const streams = signal<readonly StreamInfo[] | undefined>(undefined)
 export const streamsFailure = signal<string | undefined>(undefined)
 
-/** Loads all pages of the list. A failure is in `streamsFailure`; what was there stays. */
-export async function loadStreams(): Promise<void> {
+// Who signs in next may not see what was listed for the one before.
+token.subscribe(() => {
+  streams.value = undefined
+  streamsFailure.value = undefined
+})
+
+/**
+ * Loads all pages of the list. A failure is in `streamsFailure`; what was there stays. Nobody is
+ * told of it before `ready` resolves: with the list the screens are shown.
+ */
+export async function loadStreams(ready?: Promise<void>): Promise<void> {
   const asked = token.value
   try {
     const all: StreamInfo[] = []
@@ -77,10 +86,12 @@ export async function loadStreams(): Promise<void> {
       all.push(...page.streams)
       after = page.next ?? undefined
     } while (after !== undefined)
+    await ready
     if (token.value !== asked) return
     streams.value = all
     streamsFailure.value = undefined
   } catch (cause) {
+    await ready
     streamsFailure.value = failureText(cause)
   }
 }

@@ -3,12 +3,14 @@ import { type Signal, useSignal } from '@preact/signals'
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import { clockParam } from '../base/clock.ts'
 import type { Loaded } from '../base/loaded.ts'
+import { may, mayChangeStreams } from '../base/rights.ts'
 import { route, setParams } from '../base/route.ts'
 import { findStream, streams } from '../base/stream.ts'
 import type { ViewInfo } from '../base/view.ts'
 import { EventTable } from '../events/event-table.tsx'
 import { ExportButton } from '../export/export-dialog.tsx'
 import { FirstStart } from '../first-start/first-start.tsx'
+import { ChooseStream } from '../parts/choose-stream.tsx'
 import { Failure } from '../parts/failure.tsx'
 import { OpenedView, useOpenedView } from '../views/opened-view.tsx'
 import { SaveView } from '../views/save-view.tsx'
@@ -46,7 +48,9 @@ export function ExploreScreen() {
   const lateness = useLateness(counted)
   const saves = useSignal(0)
   const opened = useOpenedView(streamId, route.value.params.get('view'), saves)
-  if (streams.value?.length === 0) return <FirstStart />
+  if (streams.value?.length === 0) {
+    return mayChangeStreams() ? <FirstStart /> : <ChooseStream screen="explore" />
+  }
   const { failure: told } = loader.list.value
   const isWhole = !counts.isStale && counts.value?.state.isComplete
   const total = isWhole ? counts.value?.total : undefined
@@ -107,6 +111,11 @@ interface BarProps {
   readonly saves: Signal<number>
 }
 
+function saveTitle(streamId: string | undefined): string {
+  if (!may('streams:write')) return 'To save a view needs a token with the scope streams:write'
+  return streamId === undefined ? 'Choose a stream to save a view of it' : 'As a view'
+}
+
 function Bar({ turn, isGrouping, isGrouped, isAsked, opened, saves }: BarProps) {
   const isSaving = useSignal(false)
   const { streamId, isLive } = ask.value
@@ -146,8 +155,8 @@ function Bar({ turn, isGrouping, isGrouped, isAsked, opened, saves }: BarProps) 
       </button>
       <button
         type="button"
-        disabled={streamId === undefined}
-        title={streamId === undefined ? 'Choose a stream to save a view of it' : 'As a view'}
+        disabled={streamId === undefined || !may('streams:write')}
+        title={saveTitle(streamId)}
         onClick={() => {
           isSaving.value = true
         }}

@@ -1,3 +1,4 @@
+import { mayChangeStreams } from '../base/rights.ts'
 import { href, type Screen } from '../base/route.ts'
 import { streams } from '../base/stream.ts'
 
@@ -7,7 +8,13 @@ export function ChooseStream({ screen }: { screen: Screen }) {
   if (all.length === 0) {
     return (
       <p class="empty">
-        No stream yet. <a href={href('streams')}>Create the first one.</a>
+        {mayChangeStreams() ? (
+          <>
+            No stream yet. <a href={href('streams')}>Create the first one.</a>
+          </>
+        ) : (
+          'This token sees no stream.'
+        )}
       </p>
     )
   }

@@ -4,6 +4,7 @@ import { call, callText, failureText } from '../base/api.ts'
 import { jsonElements, jsonObject, jsonText, wholeJson } from '../base/exact-json.ts'
 import { formatAgo, formatCount } from '../base/format.ts'
 import { useLoaded } from '../base/loaded.ts'
+import { may } from '../base/rights.ts'
 import { route, setParams } from '../base/route.ts'
 import { Failure } from '../parts/failure.tsx'
 import { tell } from '../parts/notices.tsx'
@@ -205,14 +206,16 @@ function Conflict({ field, streamId, onResolved }: RowProps) {
   return (
     <p class="inline">
       <span class="warn">▲ conflict</span>
-      <button
-        type="button"
-        class="small"
-        title="Takes the type that was seen last for the right one"
-        onClick={() => void resolve()}
-      >
-        Resolve
-      </button>
+      {may('streams:write') && (
+        <button
+          type="button"
+          class="small"
+          title="Takes the type that was seen last for the right one"
+          onClick={() => void resolve()}
+        >
+          Resolve
+        </button>
+      )}
     </p>
   )
 }

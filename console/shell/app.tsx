@@ -2,15 +2,18 @@
 import { useSignal } from '@preact/signals'
 import { useEffect, useLayoutEffect } from 'preact/hooks'
 import { keyAction } from '../base/keys.ts'
-import { type Route, route } from '../base/route.ts'
+import { loadRights, may, type Scope } from '../base/rights.ts'
+import { type Route, route, type Screen as ScreenName } from '../base/route.ts'
 import { token } from '../base/session.ts'
 import { findStream, loadStreams, streams, streamsFailure } from '../base/stream.ts'
 import { ExploreScreen } from '../explore/explore-screen.tsx'
 import { Failure } from '../parts/failure.tsx'
+import { Lacking } from '../parts/lacking.tsx'
 import { Notices } from '../parts/notices.tsx'
 import { RedactionScreen } from '../redaction/redaction-screen.tsx'
 import { SchemaScreen } from '../schema/schema-screen.tsx'
 import { StreamsScreen } from '../streams/streams-screen.tsx'
+import { TokensScreen } from '../tokens/tokens-screen.tsx'
 import { UsageScreen } from '../usage/usage-screen.tsx'
 import { ViewsScreen } from '../views/views-screen.tsx'
 import { Header } from './header.tsx'
@@ -31,7 +34,8 @@ export function App() {
 function Frame() {
   useLayoutEffect(goToRememberedStream, [])
   useEffect(() => {
-    void loadStreams().then(goToOnlyStream)
+    const rights = loadRights()
+    void loadStreams(rights).then(goToOnlyStream)
   }, [])
   const { value: current } = route
   const stream = findStream(current.streamId)
@@ -74,11 +78,14 @@ function Frame() {
 
 /**
  * Explore does not wait for the list of streams when the address names one: people come for the
- * first rows. A token that may not list streams can still show their events.
+ * first rows. A token that may not list streams can still show the events of all that it sees.
  */
 function Content({ current }: { current: Route }) {
+  const [scope, what] = NEEDS[current.screen]
+  if (!may(scope)) return <Lacking scope={scope} what={what} />
   const isRead = streams.value !== undefined
-  if (isRead || (current.screen === 'explore' && current.streamId !== undefined)) {
+  const needsNoList = current.streamId !== undefined || !may('streams:read')
+  if (isRead || (current.screen === 'explore' && needsNoList)) {
     return <Screen current={current} />
   }
   if (streamsFailure.value === undefined) return <p class="quiet">Loading…</p>
@@ -89,6 +96,17 @@ function Content({ current }: { current: Route }) {
       </button>
     </Failure>
   )
+}
+
+/** What a screen cannot do without. */
+const NEEDS: Readonly<Record<ScreenName, readonly [scope: Scope, what: string]>> = {
+  explore: ['events:read', 'read events'],
+  views: ['streams:read', 'look at views'],
+  streams: ['streams:read', 'look at streams'],
+  schema: ['streams:read', 'look at the schema of a stream'],
+  redaction: ['streams:read', 'try redaction'],
+  usage: ['streams:read', 'look at the usage of a stream'],
+  tokens: ['admin', 'manage tokens'],
 }
 
 function Screen({ current }: { current: Route }) {
@@ -103,6 +121,8 @@ function Screen({ current }: { current: Route }) {
       return <UsageScreen streamId={current.streamId} />
     case 'streams':
       return <StreamsScreen streamId={current.streamId} />
+    case 'tokens':
+      return <TokensScreen />
     default:
       return <ExploreScreen />
   }

@@ -1,3 +1,4 @@
+import { may, ownToken } from '../base/rights.ts'
 import { href, route, type Screen } from '../base/route.ts'
 import { signOut } from '../base/session.ts'
 import { findStream, streams } from '../base/stream.ts'
@@ -13,11 +14,16 @@ const LINKS: readonly (readonly [screen: Screen, label: string])[] = [
   ['usage', 'Usage'],
 ]
 
+/** Of admins. */
+const TOKENS = ['tokens', 'Tokens'] as const
+
 const THEME_SIGNS: Readonly<Record<Theme, string>> = { system: '◐', light: '☀', dark: '☾' }
 
 export function Header({ onHelp }: { onHelp: () => void }) {
   const { screen, streamId } = route.value
   const stream = findStream(streamId)
+  // Not before it is known: a link that goes away again would be clicked on.
+  const links = ownToken.value !== undefined && may('admin') ? [...LINKS, TOKENS] : LINKS
   return (
     <header class="header">
       <a class="brand" href={href('explore')}>
@@ -25,10 +31,10 @@ export function Header({ onHelp }: { onHelp: () => void }) {
       </a>
       <StreamPicker streams={streams.value} selected={stream} />
       <nav aria-label="Screens">
-        {LINKS.map(([name, label]) => (
+        {links.map(([name, label]) => (
           <a
             key={name}
-            href={href(name, name === 'streams' ? undefined : streamId)}
+            href={href(name, name === 'streams' || name === 'tokens' ? undefined : streamId)}
             aria-current={name === screen ? 'page' : undefined}
           >
             {label}

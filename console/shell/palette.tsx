@@ -2,6 +2,7 @@
 import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { CLOCK_NAMES, CLOCKS, clockParam } from '../base/clock.ts'
+import { may } from '../base/rights.ts'
 import { go, href, route, SCREENS, setParams } from '../base/route.ts'
 import { signOut } from '../base/session.ts'
 import { streams } from '../base/stream.ts'
@@ -93,9 +94,9 @@ function actions(): Action[] {
         ]
       : []
   return [
-    ...SCREENS.map((name) => ({
+    ...SCREENS.filter((name) => name !== 'tokens' || may('admin')).map((name) => ({
       label: `Screen: ${name}`,
-      run: () => go(href(name, name === 'streams' ? undefined : streamId)),
+      run: () => go(href(name, name === 'streams' || name === 'tokens' ? undefined : streamId)),
     })),
     ...ranges,
     ...own,

@@ -1,3 +1,4 @@
+import { may } from '../base/rights.ts'
 import { go, href, route } from '../base/route.ts'
 import type { StreamInfo } from '../base/stream.ts'
 
@@ -13,7 +14,7 @@ export function StreamPicker({
   if (streams === undefined) {
     return (
       <select class="stream-picker" aria-label="Stream" disabled>
-        <option>…</option>
+        <option>{pickedText(route.value.streamId)}</option>
       </select>
     )
   }
@@ -36,4 +37,10 @@ export function StreamPicker({
       ))}
     </select>
   )
+}
+
+/** Without the list: only who may not list streams has to do with their ids. */
+function pickedText(streamId: string | undefined): string {
+  if (may('streams:read')) return '…'
+  return streamId === undefined ? 'All streams' : `Stream ${streamId}`
 }

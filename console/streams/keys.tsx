@@ -4,6 +4,7 @@ import { useEffect } from 'preact/hooks'
 import { visibleLine } from '../../src/language/visible-text.ts'
 import { call, callJson, failureText } from '../base/api.ts'
 import { formatAgo } from '../base/format.ts'
+import { may } from '../base/rights.ts'
 import type { StreamInfo } from '../base/stream.ts'
 import { Failure } from '../parts/failure.tsx'
 import { tell } from '../parts/notices.tsx'
@@ -22,7 +23,6 @@ export function Keys({ stream }: { stream: StreamInfo }) {
   const keys = useSignal<readonly Key[] | undefined>(undefined)
   const failure = useSignal<string | undefined>(undefined)
   const created = useSignal<string | undefined>(undefined)
-  const name = useSignal('')
   const path = `streams/${stream.id}/keys`
   const load = async () => {
     try {
@@ -35,19 +35,21 @@ export function Keys({ stream }: { stream: StreamInfo }) {
   useEffect(() => {
     void load()
   }, [path])
-  const change = async (run: () => Promise<void>) => {
+  /** Whether it worked. */
+  const change = async (run: () => Promise<void>): Promise<boolean> => {
     try {
       await run()
       await load()
+      return true
     } catch (cause) {
       failure.value = failureText(cause)
+      return false
     }
   }
-  const create = () =>
+  const create = (name: string) =>
     change(async () => {
-      const body = { name: name.value.trim() || 'from the console' }
+      const body = { name: name || 'from the console' }
       created.value = (await callJson<{ key: string }>(path, { method: 'POST', body })).key
-      name.value = ''
     })
   const revoke = (key: Key) =>
     change(async () => {
@@ -58,26 +60,13 @@ export function Keys({ stream }: { stream: StreamInfo }) {
     <>
       <h2>API keys</h2>
       <p class="hint">A key can send events to this stream, and nothing else.</p>
-      <form
-        class="inline"
-        onSubmit={(event) => {
-          event.preventDefault()
-          void create()
-        }}
-      >
-        <input
-          class="grow"
-          aria-label="Name of the new key"
-          placeholder="what will use it, such as web-1"
-          value={name.value}
-          onInput={(event) => {
-            name.value = event.currentTarget.value
-          }}
-        />
-        <button type="submit" class="primary">
-          New key
-        </button>
-      </form>
+      {may('streams:write') ? (
+        <NewKeyForm onCreate={create} />
+      ) : (
+        <p class="hint">
+          To make and revoke keys needs a token with the scope <code>streams:write</code>.
+        </p>
+      )}
       {failure.value !== undefined && <Failure text={failure.value} />}
       {created.value !== undefined && (
         <NewKey key={created.value} apiKey={created.value} streamId={stream.id} />
@@ -86,6 +75,35 @@ export function Keys({ stream }: { stream: StreamInfo }) {
         <KeyTable keys={keys.value} onRevoke={(key) => void revoke(key)} />
       )}
     </>
+  )
+}
+
+function NewKeyForm({ onCreate }: { onCreate: (name: string) => Promise<boolean> }) {
+  const name = useSignal('')
+  const create = async () => {
+    if (await onCreate(name.value.trim())) name.value = ''
+  }
+  return (
+    <form
+      class="inline"
+      onSubmit={(event) => {
+        event.preventDefault()
+        void create()
+      }}
+    >
+      <input
+        class="grow"
+        aria-label="Name of the new key"
+        placeholder="what will use it, such as web-1"
+        value={name.value}
+        onInput={(event) => {
+          name.value = event.currentTarget.value
+        }}
+      />
+      <button type="submit" class="primary">
+        New key
+      </button>
+    </form>
   )
 }
 
@@ -116,7 +134,9 @@ function KeyTable({ keys, onRevoke }: { keys: readonly Key[]; onRevoke: (key: Ke
               </td>
               <td>{formatAgo(Date.parse(key.created_at))}</td>
               <td>
-                {key.revoked_at === null ? (
+                {key.revoked_at !== null ? (
+                  'revoked'
+                ) : may('streams:write') ? (
                   <button
                     type="button"
                     class="small"
@@ -126,7 +146,7 @@ function KeyTable({ keys, onRevoke }: { keys: readonly Key[]; onRevoke: (key: Ke
                     Revoke
                   </button>
                 ) : (
-                  'revoked'
+                  'works'
                 )}
               </td>
             </tr>

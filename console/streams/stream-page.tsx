@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals'
 import { call, failureText } from '../base/api.ts'
 import { formatAgo, formatBytes, formatCount, formatSeconds } from '../base/format.ts'
+import { may, mayChangeStreams } from '../base/rights.ts'
 import { go, href } from '../base/route.ts'
 import { loadStreams, type StreamInfo, streams, type Usage } from '../base/stream.ts'
 import { Dialog } from '../parts/dialog.tsx'
@@ -26,12 +27,16 @@ export function StreamPage({ stream }: { stream: StreamInfo }) {
       <div class="heading">
         <h1>{stream.name}</h1>
         <span class="spring" />
-        <button type="button" onClick={() => (open.value = 'settings')}>
-          Settings
-        </button>
-        <button type="button" class="danger" onClick={() => (open.value = 'delete')}>
-          Delete
-        </button>
+        {may('streams:write') && (
+          <button type="button" onClick={() => (open.value = 'settings')}>
+            Settings
+          </button>
+        )}
+        {mayChangeStreams() && (
+          <button type="button" class="danger" onClick={() => (open.value = 'delete')}>
+            Delete
+          </button>
+        )}
       </div>
       <Figures stream={stream} />
       <Keys stream={stream} />

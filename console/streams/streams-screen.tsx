@@ -1,5 +1,6 @@
 /** Streams: the list, and the one of the address beside its settings, keys and snippets. */
 import { useSignal } from '@preact/signals'
+import { mayChangeStreams } from '../base/rights.ts'
 import { go, href } from '../base/route.ts'
 import { findStream, loadStreams, type StreamInfo, streams } from '../base/stream.ts'
 import { Failure } from '../parts/failure.tsx'
@@ -32,12 +33,18 @@ function StreamList({ all }: { all: readonly StreamInfo[] }) {
       <div class="heading">
         <h1>Streams</h1>
         <span class="spring" />
-        <button type="button" class="primary" onClick={() => (isCreating.value = true)}>
-          New stream
-        </button>
+        {mayChangeStreams() && (
+          <button type="button" class="primary" onClick={() => (isCreating.value = true)}>
+            New stream
+          </button>
+        )}
       </div>
       {all.length === 0 ? (
-        <p class="empty">No stream yet. A stream is where a set of logs lives; create the first.</p>
+        <p class="empty">
+          {mayChangeStreams()
+            ? 'No stream yet. A stream is where a set of logs lives; create the first.'
+            : 'This token sees no stream, and cannot create one.'}
+        </p>
       ) : (
         <div class="scroll">
           <table class="table">

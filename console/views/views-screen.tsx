@@ -4,6 +4,7 @@ import { visibleLine, visibleText } from '../../src/language/visible-text.ts'
 import { call, callJson, failureText } from '../base/api.ts'
 import { formatAgo } from '../base/format.ts'
 import { useLoaded } from '../base/loaded.ts'
+import { may } from '../base/rights.ts'
 import { href } from '../base/route.ts'
 import { isolated } from '../base/shown-value.ts'
 import { findStream } from '../base/stream.ts'
@@ -92,6 +93,7 @@ interface RowProps {
 }
 
 function ViewRow({ view, address, onShare, onDelete }: RowProps) {
+  const seenBy = view.shared ? 'everybody' : 'only its maker'
   return (
     <tr>
       <th scope="row">
@@ -111,19 +113,25 @@ function ViewRow({ view, address, onShare, onDelete }: RowProps) {
       </td>
       <td>{formatAgo(Date.parse(view.updated_at))}</td>
       <td>
-        <button type="button" class="small" aria-pressed={view.shared} onClick={onShare}>
-          {view.shared ? 'everybody' : 'only its maker'}
-        </button>
+        {may('streams:write') ? (
+          <button type="button" class="small" aria-pressed={view.shared} onClick={onShare}>
+            {seenBy}
+          </button>
+        ) : (
+          seenBy
+        )}
       </td>
       <td>
-        <button
-          type="button"
-          class="small danger"
-          aria-label={`Delete the view ${isolated(visibleLine(view.name))}`}
-          onClick={onDelete}
-        >
-          Delete
-        </button>
+        {may('streams:write') && (
+          <button
+            type="button"
+            class="small danger"
+            aria-label={`Delete the view ${isolated(visibleLine(view.name))}`}
+            onClick={onDelete}
+          >
+            Delete
+          </button>
+        )}
       </td>
     </tr>
   )

@@ -9,7 +9,7 @@ import type { AgentTool } from './agent-tool.ts'
 import { fitRows } from './fit-text.ts'
 
 export interface ListStreamsDeps {
-  readonly streams: Pick<StreamSource, 'listStreams'>
+  readonly streams: StreamSource
   readonly lists: Lane
   readonly readSummaries: (streamIds: readonly StreamId[]) => Promise<readonly StreamSummary[]>
   readonly readState: (streamIds: readonly StreamId[]) => Promise<ReadState>

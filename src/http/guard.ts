@@ -88,6 +88,8 @@ export interface RestRoute
   readonly pattern: string
   /** Absent: any token may call the route, which checks for itself what the token may do. */
   readonly scope?: Scope
+  /** Not for tokens that are limited to some streams: it is about more than those. */
+  readonly needsAllStreams?: boolean
   readonly description?: string
   readonly body?: Schema
   /** The route parses and judges the body's text itself, to keep the digits of its numbers. */
@@ -126,7 +128,7 @@ export function guardRoute(
     let answered: Promise<void> | undefined
     try {
       const principal = await inTimeOf(deadline, resolveToken(text))
-      if (rest.scope !== undefined) requireScope(principal, rest.scope)
+      requireRights(principal, rest)
       const query = readQueryString(rest.query ?? NO_PARAMETERS, new URLSearchParams(queryString))
       room.becomeKnown()
       exchange.resume()
@@ -225,9 +227,16 @@ async function answer(
 
 const NO_PARAMETERS = { properties: {} }
 
-function describe({ body, ...rest }: RestRoute): RouteDescription {
+function describe({ body, needsAllStreams, ...rest }: RestRoute): RouteDescription {
   const content = body && { 'application/json': body }
-  return { ...rest, credential: 'token', ...(content && { body: { content, required: true } }) }
+  const refused = needsAllStreams === true && 'Not for a token that is limited to streams.'
+  const description = [rest.description, refused].filter(Boolean).join(' ')
+  return {
+    ...rest,
+    ...(description && { description }),
+    credential: 'token',
+    ...(content && { body: { content, required: true } }),
+  }
 }
 
 /** A reply in JSON: those members of `value` that `schema` names. */
@@ -249,6 +258,13 @@ export function jsonAnswer(description: string, schema: Schema): AnswerDescripti
 export function requireScope(principal: Principal, scope: Scope): void {
   if (hasScope(principal, scope)) return
   throw new IngestError('forbidden', `this needs a token with the scope ${scope}`)
+}
+
+/** Throws `forbidden`. Neither answer depends on which stream is named. */
+function requireRights(principal: Principal, { scope, needsAllStreams }: RestRoute): void {
+  if (scope !== undefined) requireScope(principal, scope)
+  if (needsAllStreams !== true || principal.streamIds === undefined) return
+  throw new IngestError('forbidden', 'this needs a token that is not limited to streams')
 }
 
 function startBody(

@@ -51,6 +51,8 @@ export interface Principal {
   readonly tokenId: number
   readonly owner: string
   readonly scopes: ReadonlySet<Scope>
+  /** Those it is limited to; undefined: all that its owner and scopes let it see. */
+  readonly streamIds: ReadonlySet<StreamId> | undefined
 }
 
 /** A positive 32-bit integer in canonical decimal, or undefined. */

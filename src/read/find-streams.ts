@@ -1,4 +1,7 @@
-/** The streams that a request is about: the one or those it names, or all that it may see. */
+/**
+ * The streams that a request is about: the one or those it names, or all that it may see. Here and
+ * nowhere else it is decided what a principal sees: every route and tool finds its streams here.
+ */
 import { IngestError } from '../errors.ts'
 import { READ_STREAMS_MAX } from '../limits.ts'
 import {
@@ -17,6 +20,7 @@ export interface StreamFinder {
 
 /** Where several are. */
 export interface StreamSource {
+  /** By their ids; those that are not live are missing. */
   findStreams(streamIds: readonly StreamId[]): Promise<readonly Stream[]>
   /** Live streams of `owner`, or of all owners when it is undefined, by their ids. */
   listStreams(
@@ -25,9 +29,16 @@ export interface StreamSource {
   ): Promise<readonly Stream[]>
 }
 
+/** Its owner's streams, an admin's are all; of those the ones that its token is limited to. */
+function sees(principal: Principal, { streamId, owner }: Stream): boolean {
+  const { streamIds } = principal
+  if (streamIds !== undefined && !streamIds.has(streamId)) return false
+  return hasScope(principal, 'admin') || owner === principal.owner
+}
+
 /**
  * The stream that a path names, if the principal may see it. Throws the same `not_found` for a
- * stream that does not exist and for one that is somebody else's.
+ * stream that does not exist and for one that the principal does not see.
  */
 export async function findVisibleStream(
   streams: StreamFinder,
@@ -36,8 +47,7 @@ export async function findVisibleStream(
 ): Promise<Stream> {
   const id = tryParseRowId(idText)
   const stream = id === undefined ? undefined : await streams.findStream(id as StreamId)
-  const isOwn = hasScope(principal, 'admin') || stream?.owner === principal.owner
-  if (stream !== undefined && isOwn) return stream
+  if (stream !== undefined && sees(principal, stream)) return stream
   throw new IngestError('not_found', 'there is no stream with this id')
 }
 
@@ -54,7 +64,7 @@ export function lookUpStream(
 
 /**
  * By their ids, each once. `wanted` matches the schema `STREAMS`. Throws the same `not_found` for a
- * stream that does not exist and for one that is somebody else's, `malformed` past
+ * stream that does not exist and for one that the principal does not see, `malformed` past
  * `READ_STREAMS_MAX`.
  */
 export async function findStreams(
@@ -62,11 +72,10 @@ export async function findStreams(
   principal: Principal,
   wanted: unknown = '*',
 ): Promise<readonly Stream[]> {
-  const isAdmin = hasScope(principal, 'admin')
   if (Array.isArray(wanted)) {
     const ids = [...new Set(wanted.map(readStreamId))]
     const found = await source.findStreams(ids)
-    const seen = found.filter(({ owner }) => isAdmin || owner === principal.owner)
+    const seen = found.filter((stream) => sees(principal, stream))
     if (seen.length === ids.length) return seen
     const missing = ids.find((id) => !seen.some(({ streamId }) => streamId === id))
     throw new IngestError('not_found', `there is no stream with the id ${missing}`)
@@ -79,12 +88,18 @@ export async function findStreams(
 }
 
 /** Those that the principal may see, by their ids, beginning after the id `after`. */
-export function listVisibleStreams(
-  source: Pick<StreamSource, 'listStreams'>,
+export async function listVisibleStreams(
+  source: StreamSource,
   principal: Principal,
   page: { readonly after: number; readonly limit: number },
 ): Promise<readonly Stream[]> {
-  return source.listStreams(hasScope(principal, 'admin') ? undefined : principal.owner, page)
+  const { streamIds } = principal
+  if (streamIds !== undefined) {
+    // Few: TOKEN_STREAMS_MAX.
+    const found = await source.findStreams([...streamIds].filter((id) => id > page.after))
+    return found.filter((stream) => sees(principal, stream)).slice(0, page.limit)
+  }
+  return await source.listStreams(hasScope(principal, 'admin') ? undefined : principal.owner, page)
 }
 
 /** Of a URL: ids with commas between them, or `*`. */

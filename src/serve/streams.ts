@@ -52,6 +52,7 @@ function collectionRoutes({ control, ...guard }: StreamRoutesDeps): Route[] {
       summary: 'Create a stream',
       tag: 'Streams',
       scope: 'streams:write',
+      needsAllStreams: true,
       body: NEW_STREAM,
       answers: { 201: jsonAnswer('The stream; `Location` has its path', STREAM) },
       run: async ({ principal, body }) => {
@@ -105,6 +106,7 @@ function oneStreamRoutes({ control, ...guard }: StreamRoutesDeps): Route[] {
       summary: 'Delete a stream with its keys and events',
       tag: 'Streams',
       scope: 'streams:write',
+      needsAllStreams: true,
       answers: { 204: { description: 'Hidden at once; its data goes in the background' } },
       run: async ({ principal, params }) => {
         const stream = await findVisibleStream(control, principal, params[0])

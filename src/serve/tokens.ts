@@ -1,12 +1,16 @@
-/** Access tokens: list, create (the secret is shown once), revoke. For admins only. */
+/**
+ * Access tokens: list, create (the secret is shown once) and revoke, for admins only; and, for all,
+ * what their own may do.
+ */
 
 import { nullable, type ObjectSchema, RFC3339 } from '../api/schema.ts'
 import { writeJson } from '../api/write-answer.ts'
 import { IngestError, malformed } from '../errors.ts'
 import type { Route } from '../http/exchange.ts'
 import { answerJson, type Guard, guardRoute, jsonAnswer } from '../http/guard.ts'
+import { TOKEN_STREAMS_MAX } from '../limits.ts'
 import { formatTimeMs, RFC3339_MS_MAX } from '../model/rfc3339.ts'
-import { SCOPES, type Scope, tryParseRowId } from '../model/stream.ts'
+import { SCOPES, type Scope, type StreamId, tryParseRowId } from '../model/stream.ts'
 import { type BodyFields, readName, readOptionalName, readTime } from '../read/body-fields.ts'
 import type { TokenRecord } from '../store/control/control-rows.ts'
 import type { ControlStore, NewToken } from '../store/control/control-store.ts'
@@ -29,6 +33,13 @@ const TOKEN: ObjectSchema = {
     name: { type: 'string' },
     owner: { type: 'string' },
     scopes: SCOPE_LIST,
+    streams: {
+      anyOf: [
+        { type: 'string', enum: ['*'] },
+        { type: 'array', items: { type: 'string' } },
+      ],
+      description: 'Ids of the streams that it is limited to; `*`: no limit',
+    },
     prefix: { type: 'string', description: 'Public: the eight characters behind `lap_`' },
     created_at: RFC3339,
     expires_at: nullable(RFC3339),
@@ -49,7 +60,23 @@ const NEW_TOKEN: ObjectSchema = {
     scopes: {
       ...SCOPE_LIST,
       minItems: 1,
+      description: 'What it may do',
       must: `a list of one or more of: ${SCOPES.join(', ')}`,
+    },
+    streams: {
+      anyOf: [
+        { type: 'string', enum: ['*'] },
+        {
+          type: 'array',
+          items: { type: 'string' },
+          minItems: 1,
+          maxItems: TOKEN_STREAMS_MAX,
+          must: `1 to TOKEN_STREAMS_MAX (${TOKEN_STREAMS_MAX}) ids of streams`,
+        },
+      ],
+      must: 'a list of ids of streams such as ["1", "7"], or "*" for no limit',
+      default: '*',
+      description: 'Ids of the streams of `owner` that it is limited to; `*`: no limit',
     },
     expires_at: nullable(
       { type: 'string', format: 'date-time' },
@@ -62,7 +89,29 @@ const NEW_TOKEN: ObjectSchema = {
   required: ['scopes'],
 }
 
-export function tokenRoutes({ control, nowMs, ...guard }: TokenRoutesDeps): Route[] {
+export function tokenRoutes(deps: TokenRoutesDeps): Route[] {
+  return [ownTokenRoute(deps), ...allTokensRoutes(deps)]
+}
+
+/** Any token may call it: a client knows by it what to offer. */
+function ownTokenRoute({ control, ...guard }: TokenRoutesDeps): Route {
+  return guardRoute(guard, {
+    method: 'GET',
+    pattern: '/v1/me',
+    operationId: 'getOwnToken',
+    summary: 'Read what the token of the request may do',
+    tag: 'Access tokens',
+    answers: { 200: jsonAnswer('The token, without its secret', TOKEN) },
+    run: async ({ principal }) => {
+      const token = await control.findToken(principal.tokenId)
+      // It was there a moment ago: somebody removed its row by hand.
+      if (token === undefined) throw unknownToken()
+      return answerJson(200, TOKEN, tokenJson(token))
+    },
+  })
+}
+
+function allTokensRoutes({ control, nowMs, ...guard }: TokenRoutesDeps): Route[] {
   const pattern = '/v1/tokens'
   return [
     guardRoute(guard, {
@@ -93,6 +142,7 @@ export function tokenRoutes({ control, nowMs, ...guard }: TokenRoutesDeps): Rout
       answers: { 201: jsonAnswer('The token with its secret', CREATED_TOKEN) },
       run: async ({ principal, body }) => {
         const token = readNewToken(body, principal.owner, (nowMs ?? Date.now)())
+        await assertOwned(control, token)
         const { record, text } = await control.createToken(token)
         const headers = [['Location', `/v1/tokens/${record.tokenId}`]] as const
         return { ...answerJson(201, CREATED_TOKEN, { ...tokenJson(record), token: text }), headers }
@@ -108,9 +158,7 @@ export function tokenRoutes({ control, nowMs, ...guard }: TokenRoutesDeps): Rout
       answers: { 204: { description: 'Revoked, now or before' } },
       run: async ({ params }) => {
         const tokenId = tryParseRowId(params[0])
-        if (tokenId === undefined) {
-          throw new IngestError('not_found', 'there is no token with this id')
-        }
+        if (tokenId === undefined) throw unknownToken()
         await control.revokeToken(tokenId)
         return { status: 204 }
       },
@@ -118,15 +166,48 @@ export function tokenRoutes({ control, nowMs, ...guard }: TokenRoutesDeps): Rout
   ]
 }
 
+function unknownToken(): IngestError {
+  return new IngestError('not_found', 'there is no token with this id')
+}
+
 /** `owner` when the body names none. Throws `malformed`. */
 function readNewToken(body: unknown, owner: string, nowMs: number): NewToken {
   const fields = body as BodyFields
+  const scopes = SCOPES.filter((scope) => (fields.scopes as readonly Scope[]).includes(scope))
+  const streamIds = readLimit(fields.streams)
+  if (streamIds !== undefined && scopes.includes('admin')) {
+    throw malformed('"streams" must be left out with the scope admin, which sees every stream')
+  }
   return {
     name: readOptionalName('name', fields.name),
     owner: fields.owner === undefined ? owner : readName('owner', fields.owner),
-    scopes: SCOPES.filter((scope) => (fields.scopes as readonly Scope[]).includes(scope)),
+    scopes,
+    streamIds,
     expiresAtMs: readExpiry(fields.expires_at, nowMs),
   }
+}
+
+/** Each once, in their order. */
+function readLimit(value: unknown): readonly StreamId[] | undefined {
+  if (value === undefined || value === '*') return undefined
+  const ids = (value as readonly string[]).map((text, index) => {
+    const id = tryParseRowId(text)
+    if (id === undefined) throw malformed(`"streams"[${index}] must be an id such as "17"`)
+    return id as StreamId
+  })
+  return [...new Set(ids)].sort((a, b) => a - b)
+}
+
+/** A stream that the token could not see anyway is a mistake. Throws `not_found`. */
+async function assertOwned(
+  control: ControlStore,
+  { owner, streamIds = [] }: NewToken,
+): Promise<void> {
+  const found = streamIds.length === 0 ? [] : await control.findStreams(streamIds)
+  const owned = new Set(found.filter((one) => one.owner === owner).map((one) => one.streamId))
+  const missing = streamIds.find((id) => !owned.has(id))
+  if (missing === undefined) return
+  throw new IngestError('not_found', `the owner of the token has no stream with the id ${missing}`)
 }
 
 function readExpiry(value: unknown, nowMs: number): number | null {
@@ -144,6 +225,7 @@ function tokenJson(token: TokenRecord) {
     name: token.name,
     owner: token.owner,
     scopes: token.scopes,
+    streams: token.streamIds?.map(String) ?? '*',
     prefix: token.prefix,
     created_at: formatTimeMs(token.createdAtMs),
     expires_at: formatTimeOrNull(token.expiresAtMs),

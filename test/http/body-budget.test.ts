@@ -20,7 +20,12 @@ import type { Principal } from '../../src/model/stream.ts'
 import { ENGINES, head, RawClient, startServer, waitFor } from './raw-client.ts'
 
 const SENDERS = 100
-const KNOWN: Principal = { tokenId: 1, owner: 'ann', scopes: new Set(['admin']) }
+const KNOWN: Principal = {
+  tokenId: 1,
+  owner: 'ann',
+  scopes: new Set(['admin']),
+  streamIds: undefined,
+}
 
 setFlagsFromString('--expose-gc')
 const collectGarbage = runInNewContext('gc') as () => void

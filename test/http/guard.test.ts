@@ -13,7 +13,12 @@ import { StoreError } from '../../src/store/store-error.ts'
 
 const ABOUT = { operationId: 'x', summary: '', tag: '', answers: {} }
 const ANYTHING = {}
-const PRINCIPAL: Principal = { tokenId: 1, owner: 'ann', scopes: new Set(['events:read']) }
+const PRINCIPAL: Principal = {
+  tokenId: 1,
+  owner: 'ann',
+  scopes: new Set(['events:read']),
+  streamIds: undefined,
+}
 
 /** Fails the test when headers or the body are asked for after the handler's first wait. */
 function fakeExchange(headers: Readonly<Record<string, string>>, body = '', queryString = '') {

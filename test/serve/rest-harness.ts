@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { CredentialCache } from '../../src/accept/admission/authenticate.ts'
 import type { Route } from '../../src/http/exchange.ts'
 import { createServer } from '../../src/http/server.ts'
-import { ControlStore } from '../../src/store/control/control-store.ts'
+import { ControlStore, type NewToken } from '../../src/store/control/control-store.ts'
 import { CredentialStore } from '../../src/store/control/credential-store.ts'
 import { Postgres } from '../../src/store/postgres.ts'
 import { openTestPostgres } from '../support/stores.ts'
@@ -85,8 +85,8 @@ export class RestHarness {
 
   readonly resolveToken = (text: string) => this.cache.resolveToken(text)
 
-  async token(owner: string, scopes: Parameters<ControlStore['createToken']>[0]['scopes']) {
-    const created = { name: '', owner, scopes, expiresAtMs: null }
+  async token(owner: string, scopes: NewToken['scopes'], streamIds?: NewToken['streamIds']) {
+    const created = { name: '', owner, scopes, streamIds, expiresAtMs: null }
     return (await this.control.createToken(created)).text
   }
 

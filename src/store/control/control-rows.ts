@@ -40,6 +40,8 @@ export interface TokenRecord extends Omit<KeyRecord, 'keyId'> {
   readonly tokenId: number
   readonly owner: string
   readonly scopes: readonly Scope[]
+  /** Those it is limited to, by their ids; undefined: no limit. */
+  readonly streamIds: readonly StreamId[] | undefined
   readonly expiresAtMs: number | null
 }
 
@@ -89,13 +91,14 @@ export interface KeyRow extends CredentialRow {
   readonly key_id: number
 }
 
-export const TOKEN_COLUMNS = `token_id, owner, scopes, ${msColumn('expires_at')},
+export const TOKEN_COLUMNS = `token_id, owner, scopes, stream_ids, ${msColumn('expires_at')},
   ${CREDENTIAL_COLUMNS}`
 
 export interface TokenRow extends CredentialRow {
   readonly token_id: number
   readonly owner: string
   readonly scopes: readonly string[]
+  readonly stream_ids: readonly number[] | null
   readonly expires_at_ms: number | null
   /** Only where it was asked for. */
   readonly secret_sha256?: Uint8Array
@@ -130,6 +133,7 @@ export function toToken(row: TokenRow): TokenRecord {
     tokenId: row.token_id,
     owner: row.owner,
     scopes: toScopes(row.scopes),
+    streamIds: toStreamIds(row),
     expiresAtMs: row.expires_at_ms,
     ...toCredential(row),
   }
@@ -138,11 +142,13 @@ export function toToken(row: TokenRow): TokenRecord {
 export function toStoredToken(row: TokenRow): StoredToken {
   const { token_id: tokenId, owner } = row
   const scopes: ReadonlySet<Scope> = new Set(toScopes(row.scopes))
+  const streamIds = toStreamIds(row)
+  const limit = streamIds && new Set(streamIds)
   return {
     kind: 'token',
     id: tokenId,
     secretSha256: row.secret_sha256 ?? new Uint8Array(32),
-    principal: { tokenId, owner, scopes },
+    principal: { tokenId, owner, scopes, streamIds: limit },
     expiresAtMs: row.expires_at_ms,
   }
 }
@@ -160,6 +166,11 @@ function toCredential(row: CredentialRow): Omit<KeyRecord, 'keyId'> {
 /** A scope that a newer version wrote and this one does not know grants nothing here. */
 function toScopes(scopes: readonly string[]): Scope[] {
   return SCOPES.filter((scope) => scopes.includes(scope))
+}
+
+/** An empty list stays one: it is a token that sees nothing, not one that sees everything. */
+function toStreamIds({ stream_ids: ids }: TokenRow): readonly StreamId[] | undefined {
+  return ids === null ? undefined : ids.map((id) => id as StreamId)
 }
 
 /** Settings are safe integers when they are written, so the decimal text converts exactly. */

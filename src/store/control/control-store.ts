@@ -42,6 +42,8 @@ export interface NewToken {
   readonly name: string
   readonly owner: string
   readonly scopes: readonly Scope[]
+  /** Those it is limited to; absent: no limit. */
+  readonly streamIds?: readonly StreamId[] | undefined
   readonly expiresAtMs: number | null
 }
 
@@ -215,6 +217,14 @@ export class ControlStore {
     })
   }
 
+  async findToken(tokenId: number): Promise<TokenRecord | undefined> {
+    const { rows } = await this.#postgres.query<TokenRow>(
+      `SELECT ${TOKEN_COLUMNS} FROM access_tokens WHERE token_id = $1`,
+      [tokenId],
+    )
+    return rows[0] && toToken(rows[0])
+  }
+
   async listTokens(page: PageRequest): Promise<TokenRecord[]> {
     const { rows } = await this.#postgres.query<TokenRow>(
       `SELECT ${TOKEN_COLUMNS} FROM access_tokens WHERE token_id > $1 ORDER BY token_id LIMIT $2`,
@@ -317,9 +327,17 @@ async function insertToken(
   { text, prefix, secretSha256 }: NewCredential,
 ): Promise<Created<TokenRecord>> {
   const { rows } = await sql.query<TokenRow>(
-    `INSERT INTO access_tokens (prefix, secret_sha256, name, owner, scopes, expires_at)
-     VALUES ($1, $2, $3, $4, $5, to_timestamp($6::float8 / 1000)) RETURNING ${TOKEN_COLUMNS}`,
-    [prefix, secretSha256, token.name, token.owner, token.scopes, token.expiresAtMs],
+    `INSERT INTO access_tokens (prefix, secret_sha256, name, owner, scopes, stream_ids, expires_at)
+     VALUES ($1, $2, $3, $4, $5, $6, to_timestamp($7::float8 / 1000)) RETURNING ${TOKEN_COLUMNS}`,
+    [
+      prefix,
+      secretSha256,
+      token.name,
+      token.owner,
+      token.scopes,
+      token.streamIds ?? null,
+      token.expiresAtMs,
+    ],
   )
   return { record: toToken(onlyRow(rows)), text }
 }

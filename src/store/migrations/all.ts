@@ -6,6 +6,7 @@ import { sql as schema } from './0001-schema.ts'
 import { sql as lostHistory } from './0002-lost-history.ts'
 import { sql as nodeShards } from './0003-node-shards.ts'
 import { sql as takeovers } from './0004-takeovers.ts'
+import { sql as tokenStreams } from './0005-token-streams.ts'
 
 export interface Migration {
   readonly version: number
@@ -18,4 +19,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 2, name: 'lost-history', sql: lostHistory },
   { version: 3, name: 'node-shards', sql: nodeShards },
   { version: 4, name: 'takeovers', sql: takeovers },
+  { version: 5, name: 'token-streams', sql: tokenStreams },
 ]

@@ -50,7 +50,8 @@ export class FakeSource implements CredentialSource {
     const created = createCredential(kind)
     const { secretSha256 } = created
     const id = this.stored.size + 1
-    const principal = { tokenId: id, owner: 'ann', scopes: new Set<Scope>(['streams:read']) }
+    const scopes = new Set<Scope>(['streams:read'])
+    const principal = { tokenId: id, owner: 'ann', scopes, streamIds: undefined }
     const credential: StoredCredential =
       kind === 'key'
         ? { kind, id, secretSha256, stream }

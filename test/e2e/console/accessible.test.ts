@@ -185,6 +185,21 @@ const SCENES: readonly Scene[] = [
   { name: 'shapes', hash: '#/schema/1?tab=shapes', shows: 'an event' },
   { name: 'redaction', hash: '#/redaction/1', shows: 'denylisted key' },
   { name: 'usage', hash: '#/usage/1', shows: 'held until now' },
+  {
+    name: 'a new token',
+    hash: '#/tokens',
+    shows: 'first admin token',
+    act: async () => {
+      await clickOn(seen.page, 'New token')
+      await seen.page.locator('::-p-text(Only some streams)').click()
+    },
+  },
+  {
+    name: 'revoking a token',
+    hash: '#/tokens',
+    shows: 'first admin token',
+    act: async () => await clickOn(seen.page, 'Revoke the token first admin token'),
+  },
 ]
 
 /** `turn`: where a third of the scenes is tried, one size has others than the next. */

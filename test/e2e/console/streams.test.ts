@@ -10,6 +10,7 @@ import { Api } from '../../support/api.ts'
 import {
   clickOn,
   fillIn,
+  load,
   NO_BROWSER,
   openBrowser,
   type Seen,
@@ -111,6 +112,31 @@ test('redaction shows what it would store, as one types', options, async () => {
   await fillIn(page, 'More paths to redact', 'card')
   await untilShown(page, '"card": "[REDACTED]"')
 })
+
+test(
+  'a token that only reads is offered no change, and is told what it lacks',
+  options,
+  async () => {
+    const { page } = seen
+    const body = { scopes: ['streams:read'], streams: ['1'] }
+    const { token } = JSON.parse(await new Api(service).rest('/v1/tokens', 'POST', body))
+    const as = async (text: string, hash: string, shows: string) => {
+      await page.evaluate(`sessionStorage.setItem('sluice.token', ${JSON.stringify(text)})`)
+      await load(page, `${service.url}/console/${hash}`)
+      await untilShown(page, shows)
+      return String(await page.evaluate('document.body.innerText'))
+    }
+    const changes = /\b(?:Delete|Settings|New key|Revoke|Tokens)\b/
+    assert.doesNotMatch(await as(token, '#/streams/1', 'lax_'), changes)
+    await as(token, '#/explore/1', 'That needs a token with the scope events:read.')
+    const all = await as(service.token, '#/streams/1', 'lax_')
+    for (const change of ['Delete', 'Settings', 'New key', 'Revoke', 'Tokens']) {
+      assert.ok(all.includes(change), change)
+    }
+    // Explore asks before it is known what the token may do.
+    forget(/403/)
+  },
+)
 
 test('what is below the figures stays where it is when they arrive', options, async () => {
   const { page } = seen

@@ -102,6 +102,7 @@ const READS: Readonly<Record<string, () => readonly Read[]>> = {
   getStream: () => [`/v1/streams/${events.id}`],
   getUsage: () => [of(events, 'usage')],
   listKeys: () => [of(events, 'keys')],
+  getOwnToken: () => ['/v1/me'],
   listTokens: () => ['/v1/tokens?limit=1000'],
   previewRedaction: () => [
     { path: of(events, 'redact/preview'), body: { sample: { text: 'word '.repeat(10_000) } } },
