@@ -13,6 +13,7 @@ export const streams: Command = {
   usage: '[create <name> | delete <name>] [options]',
   summary: 'List streams with what is in them; create or delete one.',
   positionalsMax: 2,
+  words: ['create', 'delete'],
   options: { retention: { type: 'string' }, yes: { type: 'boolean' } },
   help: {
     retention: 'How long a new stream keeps events, such as 7d; 30d',
