@@ -14,14 +14,21 @@ import {
 } from './command.ts'
 import { keys } from './keys.ts'
 import { query } from './query.ts'
+import { schema } from './schema.ts'
 import { search } from './search.ts'
 import { send } from './send.ts'
 import { streams } from './streams.ts'
 import { tail } from './tail.ts'
 import { Terminal } from './terminal.ts'
+import { tokens } from './tokens.ts'
+import { usage } from './usage.ts'
 import { UsageError } from './usage-error.ts'
+import { views } from './views.ts'
 
-const COMMANDS: Readonly<Record<string, Command>> = { tail, search, query, send, streams, keys }
+const COMMANDS: Readonly<Record<string, Command>> = {
+  ...{ tail, search, query, schema, views },
+  ...{ send, streams, usage, keys, tokens },
+}
 
 const SHARED_OPTIONS: Options = {
   url: { type: 'string' },
@@ -139,9 +146,11 @@ function names(): string[] {
   return Object.keys(COMMANDS)
 }
 
+const NAME_WIDTH = 12
+
 function overview(): string {
   const lines = Object.entries(COMMANDS).map(
-    ([name, { summary }]) => `  ${name.padEnd(9)}${summary}`,
+    ([name, { summary }]) => `  ${name.padEnd(NAME_WIDTH)}${summary}`,
   )
   return [
     'Usage: sluice <command> [options]',

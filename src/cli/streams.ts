@@ -1,12 +1,7 @@
 import type { StreamInfo } from './client.ts'
 import { type Command, EXIT_OK } from './command.ts'
+import type { Usage } from './usage.ts'
 import { UsageError } from './usage-error.ts'
-
-interface Usage {
-  readonly events: number
-  readonly newest_event_at: string | null
-  readonly projection: { readonly lag_seconds: number }
-}
 
 /** Lists streams; creates or deletes one. */
 export const streams: Command = {
