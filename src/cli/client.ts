@@ -13,9 +13,6 @@ export class ApiFailure extends Error {
   }
 }
 
-/** No word came of it: nothing is known of what the service made of the request. */
-export class NoAnswer extends ApiFailure {}
-
 export interface Call {
   readonly method?: string
   readonly body?: unknown
@@ -73,7 +70,7 @@ export class Client {
       response = await fetch(url, { signal: this.#signal, ...init })
     } catch (cause) {
       if (this.#signal.aborted || init.signal?.aborted === true) throw cause
-      throw new NoAnswer(`${this.#url} does not answer: ${reasonOf(cause)}`, { cause })
+      throw unanswered(this.#url, cause)
     }
     if (response.ok) return response
     throw new ApiFailure(await problemText(response), { status: response.status })
@@ -143,11 +140,13 @@ export function assertSecret(what: string, secret: string | undefined): void {
   throw new UsageError(`the ${what} is empty, or has blanks or characters that none has`)
 }
 
-/** Errors of several addresses, such as IPv4's and IPv6's, have a code and no text. */
-function reasonOf(cause: unknown): string {
+/** What never left this machine is no silence of the service: that has a code of the system's. */
+function unanswered(url: string, cause: unknown): Error {
   const inner = cause instanceof Error && cause.cause instanceof Error ? cause.cause : cause
-  if (!(inner instanceof Error)) return String(inner)
-  return inner.message || String((inner as NodeJS.ErrnoException).code ?? inner.name)
+  const { code, message } = inner as NodeJS.ErrnoException
+  if (code === undefined) return new UsageError(`${url} cannot be asked: ${message}`)
+  // An error of several addresses, such as IPv4's and IPv6's, has no text.
+  return new ApiFailure(`${url} does not answer: ${message || code}`, { cause })
 }
 
 /** A failure of the server is told as one, with its status; a refusal in its own words. */

@@ -14,10 +14,12 @@ export interface Nothing {
   readonly streams: ChosenStreams
   readonly clock: Clock
   readonly query: string
+  /** It was counted, which follows ingest by some seconds, not searched for. */
+  readonly isCounted?: boolean
 }
 
 /** Below the time that a search may take by itself. */
-const TIMEOUT_MS = 5_000
+const TIMEOUT_MS = 10_000
 const CLAUSES_MAX = 12
 const FIELDS_MAX = 10_000
 const STREAMS_MAX = 8
@@ -37,7 +39,11 @@ export async function tellWhyNothing(invocation: Invocation, nothing: Nothing): 
 }
 
 async function hintsOf(invocation: Invocation, nothing: Nothing): Promise<string[]> {
-  const { clock, query } = nothing
+  const { clock, query, isCounted = false } = nothing
+  const range = rangeOf(invocation.values)
+  if (isCounted && (await findOne(invocation, nothing, query, 'newest', range)) !== undefined) {
+    return ['some that match came just now, and are not counted yet: ask again']
+  }
   const elsewhere = await findOne(invocation, nothing, query, 'newest')
   if (elsewhere !== undefined) {
     const time = elsewhere[clock.basis]
@@ -57,17 +63,30 @@ async function hintsOf(invocation: Invocation, nothing: Nothing): Promise<string
   return [`no event is in the range; there are some from ${from} to ${to}`]
 }
 
-/** An event at one end of all time. */
+/** An event at one end of the range, else of all time. */
 async function findOne(
   { client }: Invocation,
   { streams, clock }: Nothing,
   query: string,
   order: 'newest' | 'oldest',
+  range: object = EVER,
 ): Promise<EventRecord | undefined> {
-  const asked = { query, ...EVER, order, limit: 1, time_basis: clock.basis, timeout_ms: TIMEOUT_MS }
+  const asked = {
+    query,
+    ...range,
+    order,
+    limit: 1,
+    time_basis: clock.basis,
+    timeout_ms: TIMEOUT_MS,
+  }
   const body = { ...streams.members, ...asked }
   const path = streams.pathOf('search')
-  const { events } = await client.json<{ readonly events: readonly EventRecord[] }>(path, { body })
+  const { events, complete } = await client.json<{
+    readonly events: readonly EventRecord[]
+    readonly complete: boolean
+  }>(path, { body })
+  // What was not looked at cannot be denied.
+  if (events.length === 0 && !complete) throw new ApiFailure('it was not searched to its end')
   return events[0]
 }
 

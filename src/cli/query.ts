@@ -86,7 +86,8 @@ export const query: Command = {
     terminal.note(`by ${clock.name} (UTC)`)
     const { rows, total } = printFigures(invocation, json, { clock, streams })
     const isForPeople = values.json !== true && !isCsv(values)
-    if (total === '0' && isForPeople) await tellWhyNothing(invocation, { streams, clock, query })
+    if (total === '0' && isForPeople)
+      await tellWhyNothing(invocation, { streams, clock, query, isCounted: true })
     return rows === 0 ? EXIT_NOTHING : EXIT_OK
   },
 }
@@ -137,7 +138,7 @@ function printRows(
     const isSafe = values['csv-safe'] === true
     if (rows.length > 0) terminal.csv(csvHeading(names, isSafe))
     for (const row of cells) terminal.csv(csvRow(row, isSafe))
-  } else {
+  } else if (rows.length > 0) {
     terminal.line(terminal.table([headings, ...cells.map((row) => row.map(cellText))]))
   }
 }

@@ -158,5 +158,8 @@ test('where nothing is found, it is told why', async () => {
   const past = ['--from', '2020-01-01T00:00:00Z', '--to', '2020-01-02T00:00:00Z']
   assert.match((await why(db.id, 'n:10', ...past))!, /^there is no field n\b/)
   assert.match((await why(db.id, 'level:nope', ...past))!, /^no event is in the range; there are/)
+  const counted = await cli.run(['query', web.id, 'n:10', '--by', 'level', '--from', '-1s'])
+  assert.deepEqual([counted.code, counted.out], [1, ''])
+  assert.match(counted.err, /\nno event matches\nthe newest match is of /)
   assert.equal((await cli.run(['search', web.id, 'lvel:x', '--json'])).err.split('\n').length, 3)
 })

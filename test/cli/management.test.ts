@@ -38,7 +38,7 @@ async function said(...args: readonly string[]): Promise<string> {
   return out
 }
 
-test('query: buckets go by the clock, those of a group are left out where it has no event', async () => {
+test('query: buckets go by the clock; where a group has no event it has no row', async () => {
   const asked = ['query', stream.id, '--by', 'level', '--bucket', '5m', '--show', 'max:took.ms']
   assert.equal(
     await said(...asked, ...THEN),

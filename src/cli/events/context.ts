@@ -35,9 +35,9 @@ export const CONTEXT_OPTIONS = {
   context: { type: 'string', short: 'C' },
 } as const
 export const CONTEXT_HELP = {
-  after: `So many events of the stream after each match, within a day; ${CONTEXT_EVENTS_MAX} at most`,
+  after: `So many events of the stream after each match; ${CONTEXT_EVENTS_MAX} at most`,
   before: 'So many before each match',
-  context: 'So many before and after each match',
+  context: 'So many before and after each match; both within a day of it',
 } as const
 
 export interface ContextSize {

@@ -1,6 +1,6 @@
 /**
- * Events on stdout: lines for people, the records of the API, or CSV; whole, or the fields that were
- * asked for, and nothing else then.
+ * Events on stdout: lines for people, the records of the API, or CSV; whole, or the fields that
+ * were asked for, and nothing else then.
  */
 import { visibleLine, visibleString } from '../../language/visible-text.ts'
 import type { Clock } from '../clock.ts'

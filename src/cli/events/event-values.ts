@@ -1,4 +1,4 @@
-/** What an event says: its fields, as they were sent, and its labels. Nothing here loses a digit. */
+/** What an event says: its fields, as they were sent, to the digit, and its labels. */
 import { readFieldName } from '../../language/field-text.ts'
 import { TRACE_PATHS } from '../../language/trace-fields.ts'
 import {
