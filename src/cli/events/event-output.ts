@@ -22,7 +22,8 @@ import { type JsonSpan, jsonKind, jsonString, jsonText } from './exact-json.ts'
 export const OUTPUT_OPTIONS = { fields: { type: 'string' }, ...CSV_OPTIONS } as const
 export const OUTPUT_HELP = {
   fields: `Only these, with commas: level,http.status,_service; columns, or with --json members
-      of those names. Odd names in backquotes. Of every event: ${SHOWN_NAMES.join(', ')}`,
+      of those names. Odd names in backquotes. Every event has, besides its own:
+      ${SHOWN_NAMES.join(', ')}`,
   ...CSV_HELP,
 } as const
 

@@ -42,7 +42,6 @@ const RECORD_MEMBERS: Readonly<Record<string, string>> = {
   _event_time: 'event_time',
   _shape: 'shape',
   _stream: '_stream',
-  _match: '_match',
   _payload: 'payload',
 }
 const LABELS = ['_level', '_service', '_trace_id', '_span_id'] as const
