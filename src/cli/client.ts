@@ -4,6 +4,13 @@ import { UsageError } from './usage-error.ts'
 /** The service refused, failed, broke off, or did not answer. */
 export class ApiFailure extends Error {
   override readonly name = 'ApiFailure'
+  /** Of the answer, where there was one. */
+  readonly status: number | undefined
+
+  constructor(message: string, options: ErrorOptions & { readonly status?: number } = {}) {
+    super(message, options)
+    this.status = options.status
+  }
 }
 
 export interface Call {
@@ -11,6 +18,8 @@ export interface Call {
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
   readonly query?: Readonly<Record<string, string | undefined>>
+  /** Ends the call before Ctrl+C does. */
+  readonly signal?: AbortSignal
 }
 
 export class Client {
@@ -19,14 +28,18 @@ export class Client {
   readonly #signal: AbortSignal
 
   constructor(url: string, token: string | undefined, signal: AbortSignal) {
-    if (!URL.canParse(url)) throw new UsageError(`the address ${url} is not a URL`)
+    assertAddress(url)
     this.#url = url.replace(/\/+$/, '')
     this.#token = token
     this.#signal = signal
+    assertSecret('access token', token)
   }
 
   /** Resolves with a successful response. Throws `ApiFailure`, and `UsageError` without a token. */
-  async call(path: string, { method, body, headers, query = {} }: Call = {}): Promise<Response> {
+  async call(
+    path: string,
+    { method, body, headers, query = {}, signal }: Call = {},
+  ): Promise<Response> {
     if (this.#token === undefined) {
       throw new UsageError('set SLUICE_TOKEN to an access token, such as $(cat data/admin-token)')
     }
@@ -39,6 +52,7 @@ export class Client {
         ...headers,
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),
+      ...(signal !== undefined && { signal }),
     })
   }
 
@@ -53,29 +67,28 @@ export class Client {
     }
     let response: Response
     try {
-      response = await fetch(url, { ...init, signal: this.#signal })
+      response = await fetch(url, { signal: this.#signal, ...init })
     } catch (cause) {
-      if (this.#signal.aborted) throw cause
-      const reason = cause instanceof Error && cause.cause instanceof Error ? cause.cause : cause
-      const text = reason instanceof Error ? reason.message : String(reason)
-      throw new ApiFailure(`${this.#url} does not answer: ${text}`, { cause })
+      if (this.#signal.aborted || init.signal?.aborted === true) throw cause
+      throw unanswered(this.#url, cause)
     }
     if (response.ok) return response
-    throw new ApiFailure(await problemText(response))
+    throw new ApiFailure(await problemText(response), { status: response.status })
+  }
+
+  /** As `call`; the text of the answer. */
+  async text(path: string, options: Call = {}): Promise<string> {
+    return await readWhole(await this.call(path, options))
   }
 
   async json<T>(path: string, options: Call = {}): Promise<T> {
-    return JSON.parse(await readWhole(await this.call(path, options))) as T
+    return JSON.parse(await this.text(path, options)) as T
   }
 
   /** The id of the stream with this name or id. Throws `UsageError`. */
   async findStream(name: string | undefined): Promise<string> {
     if (name === undefined) throw new UsageError('name a stream: sluice streams lists them')
-    const all = await this.listStreams()
-    const found = all.find((stream) => stream.name === name) ?? all.find(({ id }) => id === name)
-    if (found !== undefined) return found.id
-    const known = all.slice(0, 10).map((stream) => stream.name)
-    throw new UsageError(`there is no stream ${name}; there are ${known.join(', ') || 'none'}`)
+    return pickStream(await this.listStreams(), name).id
   }
 
   async listStreams(): Promise<readonly StreamInfo[]> {
@@ -90,6 +103,14 @@ export class Client {
   }
 }
 
+/** The stream with this name or id. Throws `UsageError`. */
+export function pickStream(all: readonly StreamInfo[], name: string): StreamInfo {
+  const found = all.find((stream) => stream.name === name) ?? all.find(({ id }) => id === name)
+  if (found !== undefined) return found
+  const known = all.slice(0, 10).map((stream) => stream.name)
+  throw new UsageError(`there is no stream ${name}; there are ${known.join(', ') || 'none'}`)
+}
+
 export interface StreamInfo {
   readonly id: string
   readonly name: string
@@ -100,6 +121,32 @@ export interface StreamInfo {
 interface StreamPage {
   readonly streams: readonly StreamInfo[]
   readonly next: string | null
+}
+
+/** What is not sent is not shown, as it may hold a password. Throws `UsageError`. */
+function assertAddress(url: string): void {
+  const parsed = URL.canParse(url) ? new URL(url) : undefined
+  if (parsed === undefined || !/^https?:$/.test(parsed.protocol)) {
+    throw new UsageError('the address (--url, SLUICE_URL) must be like http://localhost:4800')
+  }
+  if (parsed.username + parsed.password !== '') {
+    throw new UsageError('the address (--url, SLUICE_URL) takes no user and no password')
+  }
+}
+
+/** A header cannot carry it else, and the error for that would show it. Throws `UsageError`. */
+export function assertSecret(what: string, secret: string | undefined): void {
+  if (secret === undefined || /^[\x21-\x7e]+$/.test(secret)) return
+  throw new UsageError(`the ${what} is empty, or has blanks or characters that none has`)
+}
+
+/** What never left this machine is no silence of the service: that has a code of the system's. */
+function unanswered(url: string, cause: unknown): Error {
+  const inner = cause instanceof Error && cause.cause instanceof Error ? cause.cause : cause
+  const { code, message } = inner as NodeJS.ErrnoException
+  if (code === undefined) return new UsageError(`${url} cannot be asked: ${message}`)
+  // An error of several addresses, such as IPv4's and IPv6's, has no text.
+  return new ApiFailure(`${url} does not answer: ${message || code}`, { cause })
 }
 
 /** A failure of the server is told as one, with its status; a refusal in its own words. */

@@ -32,6 +32,12 @@ export interface Command {
   /** What each option means. */
   readonly help: Readonly<Record<string, string>>
   readonly positionalsMax: number
+  /** The first word may be a stream. */
+  readonly takesStream?: boolean
+  /** Words that may stand there as well: what is done. */
+  readonly words?: readonly string[]
+  /** What options take that take one of a few words. */
+  readonly choices?: Readonly<Record<string, readonly string[]>>
   /** The exit code. Throws `UsageError` and `ApiFailure`. */
   readonly run: (invocation: Invocation) => Promise<number>
 }

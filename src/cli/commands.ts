@@ -12,16 +12,33 @@ import {
   textOf,
   type Values,
 } from './command.ts'
+import { completionOf } from './completion.ts'
 import { keys } from './keys.ts'
 import { query } from './query.ts'
+import { schema } from './schema.ts'
 import { search } from './search.ts'
 import { send } from './send.ts'
 import { streams } from './streams.ts'
 import { tail } from './tail.ts'
 import { Terminal } from './terminal.ts'
+import { tokens } from './tokens.ts'
+import { usage } from './usage.ts'
 import { UsageError } from './usage-error.ts'
+import { views } from './views.ts'
 
-const COMMANDS: Readonly<Record<string, Command>> = { tail, search, query, send, streams, keys }
+const COMMANDS: Readonly<Record<string, Command>> = {
+  ...{ tail, search, query, schema, views },
+  ...{ send, streams, usage, keys, tokens },
+  completion: completionOf(() => {
+    return Object.entries(COMMANDS).map(([name, command]) => ({
+      ...{ name, command },
+      options: { ...command.options, ...SHARED_OPTIONS },
+      choices: { ...command.choices, ...SHARED_CHOICES },
+    }))
+  }),
+}
+/** `bin/sluice` starts the service itself: this program knows nothing of it. */
+const SERVE = 'serve'
 
 const SHARED_OPTIONS: Options = {
   url: { type: 'string' },
@@ -30,6 +47,7 @@ const SHARED_OPTIONS: Options = {
   color: { type: 'string' },
   help: { type: 'boolean', short: 'h' },
 }
+const SHARED_CHOICES = { color: ['always', 'never', 'auto'] } as const
 const SHARED_HELP: Readonly<Record<string, string>> = {
   url: 'The service; else SLUICE_URL, else http://localhost:4800',
   token: 'An access token; else SLUICE_TOKEN. Visible in the list of processes',
@@ -51,6 +69,9 @@ export async function main(args: readonly string[], env: NodeJS.ProcessEnv): Pro
   }
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
   try {
+    if (name === SERVE || name.startsWith('-')) {
+      throw new UsageError('the service is started by npm start, or by bin/sluice serve')
+    }
     if (command === undefined) {
       throw new UsageError(`there is no command ${name}; there are ${names().join(', ')}`)
     }
@@ -139,14 +160,17 @@ function names(): string[] {
   return Object.keys(COMMANDS)
 }
 
+const NAME_WIDTH = 12
+
 function overview(): string {
   const lines = Object.entries(COMMANDS).map(
-    ([name, { summary }]) => `  ${name.padEnd(9)}${summary}`,
+    ([name, { summary }]) => `  ${name.padEnd(NAME_WIDTH)}${summary}`,
   )
   return [
     'Usage: sluice <command> [options]',
     '',
     ...lines,
+    `  ${SERVE.padEnd(NAME_WIDTH)}Start the service itself; ${SERVE} --help has its options.`,
     '',
     "sluice <command> --help shows a command's options. A query that begins with - goes after --.",
     '',

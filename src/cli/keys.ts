@@ -14,6 +14,8 @@ export const keys: Command = {
   usage: '<stream> | create <stream> | revoke <stream> <key id>',
   summary: 'List the API keys of a stream; create one (it is printed once), or revoke one.',
   positionalsMax: 3,
+  takesStream: true,
+  words: ['create', 'revoke'],
   options: { name: { type: 'string' } },
   help: { name: 'The name of the new key' },
   run: async ({ client, terminal, values, positionals }) => {

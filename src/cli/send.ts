@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs'
 import type { Readable } from 'node:stream'
-import { ApiFailure, readWhole } from './client.ts'
+import { ApiFailure, assertSecret, readWhole } from './client.ts'
 import { type Command, EXIT_OK, textOf } from './command.ts'
 import { UsageError } from './usage-error.ts'
 
@@ -28,6 +28,7 @@ export const send: Command = {
     if (key === undefined) {
       throw new UsageError('set SLUICE_KEY to an API key: sluice keys create <stream>')
     }
+    assertSecret('API key', key)
     const [file] = positionals
     const input = file === undefined || file === '-' ? process.stdin : createReadStream(file)
     let accepted = 0

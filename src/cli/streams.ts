@@ -1,18 +1,14 @@
 import type { StreamInfo } from './client.ts'
 import { type Command, EXIT_OK } from './command.ts'
+import type { Usage } from './usage.ts'
 import { UsageError } from './usage-error.ts'
-
-interface Usage {
-  readonly events: number
-  readonly newest_event_at: string | null
-  readonly projection: { readonly lag_seconds: number }
-}
 
 /** Lists streams; creates or deletes one. */
 export const streams: Command = {
   usage: '[create <name> | delete <name>] [options]',
   summary: 'List streams with what is in them; create or delete one.',
   positionalsMax: 2,
+  words: ['create', 'delete'],
   options: { retention: { type: 'string' }, yes: { type: 'boolean' } },
   help: {
     retention: 'How long a new stream keeps events, such as 7d; 30d',

@@ -4,22 +4,9 @@
  * the service. A log line must not move the cursor.
  */
 import { visibleLine, visibleText } from '../language/visible-text.ts'
-import { LEVELS, type Level, readLevel } from '../model/event-labels.ts'
-import { rankTextPaths, TEXT_FIELDS_DEFAULT, TextNames } from '../model/text-fields.ts'
+import type { Level } from '../model/event-labels.ts'
+import { type EventRecord, levelOf, lineOf, type TimeBasis } from './events/event-values.ts'
 import { UsageError } from './usage-error.ts'
-
-/** Which of an event's times is meant. */
-export type TimeBasis = 'event_time' | 'ingested_at'
-
-export interface EventRecord {
-  readonly id: string
-  readonly ingested_at: string
-  readonly event_time: string
-  readonly _stream?: string
-  /** Where an OTLP record says it beside the payload. */
-  readonly level?: string
-  readonly payload: Readonly<Record<string, unknown>>
-}
 
 const COLORS: Readonly<Record<Level, string>> = {
   fatal: '35;1',
@@ -43,13 +30,16 @@ export class Terminal {
     this.#hasColor = color === 'always' || (color === 'auto' && isWanted)
   }
 
-  /** One line for an event: its time, its level, and its text or its whole payload. */
-  event(record: EventRecord, basis: TimeBasis): string {
-    const level = LEVELS.find((known) => known === record.level) ?? levelOf(record.payload)
+  /**
+   * One line for an event: its time, its level, and its text or its whole payload; its stream's
+   * name where there are several.
+   */
+  event(record: EventRecord, basis: TimeBasis, streamName?: string): string {
+    const level = levelOf(record)
     const time = visibleLine(record[basis].replace('T', ' ').replace(/Z$/, ''))
     const shown = (level ?? '').padEnd(LEVEL_WIDTH)
-    const stream = record._stream === undefined ? '' : `[${record._stream}] `
-    const text = visibleLine(`${stream}${lineOf(record.payload)}`)
+    const stream = streamName === undefined ? '' : `[${streamName}] `
+    const text = visibleLine(`${stream}${lineOf(record)}`)
     return `${this.#paint('2', time)} ${this.#paint(level && COLORS[level], shown)} ${text}`
   }
 
@@ -65,7 +55,7 @@ export class Terminal {
         .join('  ')
         .trimEnd(),
     )
-    return [this.#paint('1', lines[0] ?? ''), ...lines.slice(1)].join('\n')
+    return [this.heading(lines[0] ?? ''), ...lines.slice(1)].join('\n')
   }
 
   /** To stderr: what is said about the answer. */
@@ -86,47 +76,23 @@ export class Terminal {
     process.stdout.write(`${process.stdout.isTTY === true ? visibleText(text) : text}\n`)
   }
 
+  /** To stdout: a line of CSV. On a terminal as `json` does it. */
+  csv(row: string): void {
+    const { isTTY } = process.stdout
+    process.stdout.write(isTTY === true ? `${visibleText(row)}\n` : `${row}\r\n`)
+  }
+
+  /** For what stands above columns. */
+  heading(text: string): string {
+    return this.#paint('1', text)
+  }
+
+  /** For what is beside the point. */
+  quiet(text: string): string {
+    return this.#paint('2', text)
+  }
+
   #paint(code: string | undefined, text: string): string {
     return this.#hasColor && code !== undefined ? `\x1b[${code}m${text}\x1b[0m` : text
   }
-}
-
-function levelOf(payload: EventRecord['payload']): Level | undefined {
-  return readLevel((path) => {
-    const value = valueAt(payload, path)
-    const isNumber = typeof value === 'number'
-    return isNumber || typeof value === 'string' ? { isNumber, text: String(value) } : undefined
-  })
-}
-
-/** The first text field, followed by the rest of the payload. */
-function lineOf(payload: EventRecord['payload']): string {
-  const strings = new Map(stringsOf(payload, ''))
-  const [path] = rankTextPaths(strings.keys(), TEXT_NAMES)
-  return path === undefined ? JSON.stringify(payload) : strings.get(path)!
-}
-
-const TEXT_NAMES = new TextNames(TEXT_FIELDS_DEFAULT)
-
-/** The strings outside of arrays, by their paths. */
-function* stringsOf(
-  members: Readonly<Record<string, unknown>>,
-  prefix: string,
-): Generator<[path: string, text: string]> {
-  for (const [key, value] of Object.entries(members)) {
-    const path = `${prefix}${key}`
-    if (typeof value === 'string') yield [path, value]
-    else if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
-      yield* stringsOf(value as Readonly<Record<string, unknown>>, `${path}.`)
-    }
-  }
-}
-
-function valueAt(value: unknown, path: string): unknown {
-  if (typeof value !== 'object' || value === null) return undefined
-  const members = value as Readonly<Record<string, unknown>>
-  if (Object.hasOwn(members, path)) return members[path]
-  const dot = path.indexOf('.')
-  if (dot < 0 || !Object.hasOwn(members, path.slice(0, dot))) return undefined
-  return valueAt(members[path.slice(0, dot)], path.slice(dot + 1))
 }

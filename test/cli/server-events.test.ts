@@ -59,7 +59,7 @@ test('an event of which only the id came is asked for again', async () => {
   const asked: (string | undefined)[] = []
   const lines: string[] = []
   const client = {
-    findStream: () => Promise.resolve('1'),
+    listStreams: () => Promise.resolve([{ id: '1', name: 'web' }]),
     call: (_path: string, { headers }: { headers: Record<string, string> }) => {
       asked.push(headers['Last-Event-ID'])
       return Promise.resolve(new Response(bodies[asked.length - 1]))

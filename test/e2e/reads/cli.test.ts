@@ -97,14 +97,23 @@ test('search: lines for people, records for programs', async () => {
 
 test('exit codes: nothing found, a wrong command line, a refusal', async () => {
   const nothing = await run(['search', 'web', 'nosuchword'])
-  const told = 'by event time (UTC)\nno event matches\n'
-  assert.deepEqual(nothing, { code: 1, out: '', err: told })
+  assert.deepEqual([nothing.code, nothing.out], [1, ''])
+  assert.match(nothing.err, /^by event time \(UTC\)\nno event matches\n/)
   for (const args of [
     ['nope'],
     ['search'],
     ['search', 'no-such'],
     ['search', 'web', 'a', 'b'],
     ['search', 'web', '--time-basis', 'ingested_at'],
+    ['search', 'web', '--time-basis', 'event', '--receipt'],
+    ['search', 'web', '--json', '--csv'],
+    ['search', 'web', '--fields', 'a,,b'],
+    ['search', 'web', '--fields', 'a,a'],
+    ['search', 'web', '-C', '101'],
+    ['search', 'web', '-A', '1', '--all'],
+    ['serve'],
+    ['--port', '4800'],
+    ['completion', 'csh'],
     [],
   ]) {
     assert.equal((await run(args)).code, 2, args.join(' '))
@@ -114,9 +123,12 @@ test('exit codes: nothing found, a wrong command line, a refusal', async () => {
   assert.match(wrong.err, /column 4/)
   const stranger = await run(['streams'], '', { SLUICE_TOKEN: 'lap_aaaaaaaa_x' })
   assert.equal(stranger.code, 3)
-  const away = await run(['streams'], '', { SLUICE_URL: 'http://127.0.0.1:9' })
+  const away = await run(['streams'], '', { SLUICE_URL: 'http://127.0.0.1:2' })
   assert.equal(away.code, 3)
   assert.match(away.err, /does not answer/)
+  // A port that no program asks, as browsers have it: nobody was asked.
+  const never = await run(['streams'], '', { SLUICE_URL: 'http://127.0.0.1:9' })
+  assert.deepEqual([never.code, /does not answer/.test(never.err)], [2, false])
   assert.equal((await run(['streams', 'delete', 'web'])).code, 2)
 })
 
@@ -124,8 +136,9 @@ test('--help of each command names all its options', async () => {
   const { code, out } = await run(['--help'])
   assert.equal(code, 0)
   const commands = [...out.matchAll(/^ {2}([a-z]+) {2,}/gm)].map(([, name]) => name!)
-  assert.deepEqual(commands, ['tail', 'search', 'query', 'send', 'streams', 'keys'])
-  for (const name of commands) {
+  const served = ['tail', 'search', 'query', 'schema', 'views', 'send', 'streams', 'usage']
+  assert.deepEqual(commands, [...served, 'keys', 'tokens', 'completion', 'serve'])
+  for (const name of commands.filter((one) => one !== 'serve')) {
     const help = await run([name, '--help'])
     assert.equal(help.code, 0)
     assert.doesNotMatch(help.out, /\n {6}\n/, 'an option without its meaning')

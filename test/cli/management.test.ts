@@ -1,0 +1,142 @@
+/**
+ * Goal: figures, fields, usage, views and tokens at the command line are what the API says.
+ * Method: the command line against a service, on a stream of this test's own.
+ */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { Api, NDJSON_TYPE, type Stream } from '../support/api.ts'
+import { type SharedService, shareService } from '../support/service.ts'
+import { CommandLine } from './run-cli.ts'
+
+const BIG = '12345678901234567890'
+/** What happened at noon of a day in January, and came today. */
+const NOON = '2026-01-31T12:00:00.000Z'
+const THEN = ['--from', '2026-01-31T11:30:00Z', '--to', '2026-01-31T12:30:00Z'] as const
+let service: SharedService
+let api: Api
+let cli: CommandLine
+let stream: Stream
+
+before(async () => {
+  service = await shareService()
+  api = new Api(service)
+  cli = new CommandLine(service)
+  stream = await api.createStream()
+  const events = ['error', 'info', 'info', 'info'].map((level, n) => {
+    const rare = n === 0 ? `,"rare":${BIG},"od d,":1` : ''
+    return `{"timestamp":"${NOON}","level":"${level}","took":{"ms":${n}}${rare}}`
+  })
+  await api.ingest(stream.key, events.join('\n'), { 'content-type': NDJSON_TYPE })
+  await api.untilProjected(stream.id)
+})
+
+after(() => service?.close())
+
+async function said(...args: readonly string[]): Promise<string> {
+  const { code, out, err } = await cli.run(args)
+  assert.equal(code, 0, `${args.join(' ')}: ${err}`)
+  return out
+}
+
+test('query: buckets go by the clock; where a group has no event it has no row', async () => {
+  const asked = ['query', stream.id, '--by', 'level', '--bucket', '5m', '--show', 'max:took.ms']
+  assert.equal(
+    await said(...asked, ...THEN),
+    [
+      'level  event time                max(took.ms)',
+      `info   ${NOON}  3`,
+      `error  ${NOON}  0`,
+      '',
+    ].join('\n'),
+  )
+  const today = (await said(...asked, '--receipt')).trimEnd().split('\n')
+  assert.equal(today.length, 3)
+  assert.match(today[0]!, /^level +receipt time +max\(took\.ms\)$/)
+  assert.doesNotMatch(today[1]!, /2026-01-31/)
+  const alone = (await said('query', stream.id, '--bucket', '5m', ...THEN)).trimEnd().split('\n')
+  assert.equal(alone.length, 13, 'without groups the empty buckets are there')
+  const csv = await said('query', stream.id, '--by', 'rare', '--csv', ...THEN)
+  assert.equal(csv, `rare,count\r\n,3\r\n${BIG},1\r\n`)
+})
+
+test('schema: types, shares and samples, some of them by a part of the path', async () => {
+  const all = (await said('schema', stream.id, ...THEN)).split('\n')
+  assert.match(all[0]!, /^FIELD +TYPES +SHARE +LAST SEEN +SAMPLES$/)
+  assert.ok(
+    all.some((one) => /^level +string +100 % .*"info"/.test(one)),
+    all.join('\n'),
+  )
+  assert.ok(all.some((one) => new RegExp(`^rare +integer +25 % .*${BIG}`).test(one)))
+  assert.ok(all.some((one) => /^od d, +integer +25 %/.test(one)))
+  assert.ok(all.some((one) => /^took +object +- /.test(one)))
+  const some = (await said('schema', stream.id, 'K.M', '--json', ...THEN)).trimEnd().split('\n')
+  assert.deepEqual(some.length, 1)
+  const { path, types, share } = JSON.parse(some[0]!)
+  assert.deepEqual([path, types, share], ['took.ms', ['integer'], 1])
+  assert.ok((await said('schema', stream.id, 'rare', '--json')).includes(BIG), 'digits stay')
+  assert.equal((await cli.run(['schema', stream.id, 'nosuch'])).code, 1)
+})
+
+test('usage: of one stream, of all', async () => {
+  assert.match(await said('usage', stream.id), /^STREAM .*\nevents +4\nbytes as sent +\d+ B\n/)
+  assert.equal(JSON.parse(await said('usage', stream.id, '--json')).events, 4)
+  assert.match(await said('usage'), /^STREAM +EVENTS +SENT +RAW +FOR READING /)
+})
+
+test('views: listed, run as events and as figures', async () => {
+  const view = {
+    name: 'Slow ones',
+    query: 'took.ms:>=2',
+    time_basis: 'event_time',
+    columns: [{ path: 'level' }, { path: 'took.ms' }],
+    chart: { aggregates: [{ fn: 'count' }], group_by: ['level'], type: 'bars' },
+  }
+  await api.rest(`/v1/streams/${stream.id}/views`, 'POST', view)
+  assert.match(
+    await said('views', stream.id),
+    /^ID .*\n\d+ +Slow ones +- +yes +all +took\.ms:>=2\n/,
+  )
+  const run = ['views', 'run', stream.id, 'Slow ones', ...THEN]
+  assert.equal(
+    await said(...run),
+    `_event_time               level  took.ms\n${NOON}  info   2\n${NOON}  info   3\n`,
+  )
+  assert.equal(await said(...run, '--fields', 'took.ms', '--csv'), 'took.ms\r\n2\r\n3\r\n')
+  const records = (await said(...run, '--json')).trimEnd().split('\n')
+  assert.deepEqual(
+    records.map((one) => JSON.parse(one).payload.took.ms),
+    [2, 3],
+  )
+  assert.equal(await said(...run, '--chart'), 'level  count\ninfo   2\n')
+  assert.equal((await cli.run(['views', 'run', stream.id, 'None'])).code, 2)
+})
+
+test('tokens: made, used, listed, revoked', async () => {
+  const made = await said('tokens', 'create', '--name', 'cli', '--expires', '90d', '--json')
+  const { id, token, scopes, expires_at: expires } = JSON.parse(made)
+  assert.deepEqual(scopes, ['streams:read', 'events:read'])
+  const days = (Date.parse(expires) - Date.now()) / 86_400_000
+  assert.ok(days > 89.9 && days <= 90, expires)
+  const env = { SLUICE_TOKEN: token }
+  assert.equal((await cli.run(['usage', stream.id], { env })).code, 0)
+  assert.equal((await cli.run(['tokens'], { env })).code, 3)
+  assert.match(await said('tokens'), new RegExp(`^${id} +cli .*streams:read,events:read`, 'm'))
+  await said('tokens', 'revoke', id)
+  const refused = await cli.run(['usage', stream.id], { env })
+  assert.deepEqual([refused.code, refused.err], [3, 'sluice: a valid credential is required\n'])
+  assert.match(await said('tokens', 'create'), /^lap_\w+\n$/)
+})
+
+test('no credential is ever shown', async () => {
+  const wrong: readonly Readonly<Record<string, string>>[] = [
+    { SLUICE_TOKEN: 'lap_secret\nsecret' },
+    { SLUICE_URL: 'http://user:secret@localhost:4800' },
+    { SLUICE_URL: 'ftp://user:secret@localhost' },
+  ]
+  for (const env of wrong) {
+    const { code, err } = await cli.run(['streams'], { env })
+    assert.deepEqual([code, err.includes('secret')], [2, false], err)
+  }
+  const key = await cli.run(['send'], { input: '{}', env: { SLUICE_KEY: 'lax secret' } })
+  assert.deepEqual([key.code, key.err.includes('secret')], [2, false], key.err)
+})
