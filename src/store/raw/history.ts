@@ -145,7 +145,8 @@ export async function findMissing(
   )
   if (rows.length === 0) return []
   const deleted = await sql.query<{ stream_id: number }>(
-    'SELECT stream_id FROM streams WHERE stream_id = ANY ($1::integer[]) AND deleted_at IS NOT NULL',
+    `SELECT stream_id FROM streams
+      WHERE stream_id = ANY ($1::integer[]) AND deleted_at IS NOT NULL`,
     [rows.map((row) => row.stream_id)],
   )
   const gone = new Set(deleted.rows.map((row) => row.stream_id))
