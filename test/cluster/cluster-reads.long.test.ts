@@ -15,16 +15,15 @@ import { ClickHouseHosts, splitHosts } from '../../src/store/clickhouse-hosts.ts
 import { ColdParts } from '../../src/store/projection/cold-parts.ts'
 import { eventually } from '../store/temporary.ts'
 import { Api, type EventPage, NDJSON_TYPE, type Stream } from '../support/api.ts'
-import { ONLY_LONG } from '../support/fuzzing.ts'
 import { ENTRY, makeDataDir, removeDataDir, Service } from '../support/service.ts'
 import { openTestPostgres, type TestStore } from '../support/stores.ts'
 import { CLUSTER, ClickHouseCluster } from './clickhouse-cluster.ts'
 import { noClusterLab } from './lab-tools.ts'
 
 const skip = noClusterLab()
-const EVENTS = ONLY_LONG ? 4_000 : 20_000
+const EVENTS = 20_000
 /** How many replicas each has. */
-const SHARDS = ONLY_LONG ? [1, 1] : [2, 1]
+const SHARDS = [2, 1]
 /** Inserted into the large stream's table beside them. */
 const OLD_EVENTS = 20
 const START_MS = Date.now() - 3_600_000
@@ -153,7 +152,7 @@ const QUERIES: readonly (readonly [query: string, test: (event: Payload) => bool
   ['nothing.has:this', () => false],
 ]
 
-for (const [query, isMeant] of QUERIES.slice(0, ONLY_LONG ? 2 : undefined)) {
+for (const [query, isMeant] of QUERIES) {
   test(`found: ${query}`, { skip }, async () => {
     const meant = all.filter(isMeant).map(({ n }) => n)
     assert.equal((await apis[0]!.count(large.id, { query })).total, meant.length)
@@ -209,7 +208,7 @@ test('a stream in the shared table, and the values of a field', { skip }, async 
 })
 
 test('old days move to the cold volume on each replica, and are read all the same', {
-  skip: skip || ONLY_LONG,
+  skip,
 }, async (t) => {
   for (const name of ['s1r1', 's2r1']) {
     await cluster.query(
@@ -256,7 +255,7 @@ function check(user: string): { readonly status: number | null; readonly lines: 
 }
 
 test('check-clickhouse tries it all, says what is not allowed, and leaves nothing', {
-  skip: skip || ONLY_LONG,
+  skip,
 }, async () => {
   const { status, lines } = check('default')
   assert.deepEqual(
@@ -276,7 +275,7 @@ test('check-clickhouse tries it all, says what is not allowed, and leaves nothin
 })
 
 test('while a shard is away nothing is counted as whole; then all is again', {
-  skip: skip || ONLY_LONG,
+  skip,
 }, async () => {
   await cluster.kill('s2r1')
   const path = `/v1/streams/${large.id}/query`
@@ -289,7 +288,7 @@ test('while a shard is away nothing is counted as whole; then all is again', {
 })
 
 test('the tables of a stream that was deleted go from every server', {
-  skip: skip || ONLY_LONG,
+  skip,
 }, async () => {
   await apis[0]!.rest(`/v1/streams/${large.id}`, 'DELETE')
   const find = "SELECT count() FROM system.tables WHERE database = 'sluice' AND name = 'events_1'"
@@ -301,7 +300,7 @@ test('the tables of a stream that was deleted go from every server', {
 })
 
 test('a database of the other kind is refused; another one is filled from the first event', {
-  skip: skip || ONLY_LONG,
+  skip,
 }, async () => {
   for (const node of nodes.splice(0)) await node.stop() // Which gives its number up.
   const common = { SLUICE_POSTGRES_URL: postgres.url }
