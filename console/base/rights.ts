@@ -3,17 +3,11 @@
  * nothing else. The service judges all the same; while it has not told, everything is offered.
  */
 import { computed, signal } from '@preact/signals'
+import { SCOPES, type Scope } from '../../src/model/stream.ts'
 import { callJson } from './api.ts'
 import { token } from './session.ts'
 
-export const SCOPES = [
-  'streams:read',
-  'streams:write',
-  'events:read',
-  'events:write',
-  'admin',
-] as const
-export type Scope = (typeof SCOPES)[number]
+export { SCOPES, type Scope }
 
 /** A token as lists tell it. */
 export interface TokenInfo {

@@ -16,6 +16,7 @@ import {
 } from '../limits.ts'
 import type { DataDirectory } from '../machine/data-directory.ts'
 import { ClickHouse } from '../store/clickhouse.ts'
+import { parseClickHouseUrl } from '../store/clickhouse-address.ts'
 import { ClickHouseHosts, splitHosts } from '../store/clickhouse-hosts.ts'
 import { ClusterLayout } from '../store/cluster/cluster-layout.ts'
 import { recordNodeShard } from '../store/cluster/node-shards.ts'
@@ -170,7 +171,7 @@ async function readCluster(
   )
   if (cluster === undefined) return undefined
   const urls = splitHosts(url)
-  const { database } = new ClickHouse({ url: urls[0]! })
+  const { database } = parseClickHouseUrl(urls[0]!, 1)
   hosts = new ClickHouseHosts(urls, {
     probe: clusterProbe({ database, isMade }),
     onChange: ({ name, isAway }) => {

@@ -45,6 +45,7 @@ before(async () => {
   place = new ShardReplicas({
     ...layout.options,
     ...{ shard: shard!, recorded: [shard!], replicasMin: 1, insertMsMax: INSERT_MS_MAX },
+    unknownPartMs: 0, // Keeper is there all the time: no part is unknown to it,
   })
   clickhouse = new ClickHouse({ ...layout.options })
   await ensureClickHouse(clickhouse, layout.clients)

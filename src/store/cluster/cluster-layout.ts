@@ -10,19 +10,18 @@ import { StoreError } from '../store-error.ts'
 /** The oldest version that the tables' types, indexes and settings were tried with. */
 export const CLUSTER_VERSION_MIN = '26.7'
 
-export interface ClusterServer {
+/** What a server's configuration has of the cluster. */
+interface Member {
   readonly host: ClickHouseHost
   /** Of the shard and of the server itself, as its macros say. */
   readonly shard: string
   readonly replica: string
   readonly version: string
-}
-
-/** What a server's configuration has of the cluster. */
-interface Member extends ClusterServer {
   /** In the cluster's definition that this server has: shards, and servers in all. */
   readonly shards: number
   readonly servers: number
+  /** The shard that it is in there itself, from 1; 0 where it is in none. */
+  readonly ownShard: number
 }
 
 export interface ShardReplica {
@@ -54,9 +53,8 @@ const PAGE = 'docs/cluster.md'
 export class ClusterLayout {
   readonly options: ClusterOptions
   readonly #shards = new Map<string, { hosts: ClickHouseHosts; replicas: ShardReplica[] }>()
-  readonly #stopping = new AbortController()
-
   readonly #members: Member[] = []
+  readonly #stopping = new AbortController()
 
   private constructor(options: ClusterOptions, members: readonly Member[]) {
     this.options = options
@@ -78,7 +76,6 @@ export class ClusterLayout {
       if (one.status === 'rejected' && !isAway(one.reason)) throw one.reason
     }
     judgeMembers(members, options)
-    await judgeMacros(options)
     return new ClusterLayout(options, members)
   }
 
@@ -109,6 +106,7 @@ export class ClusterLayout {
 
   async #askLater(host: ClickHouseHost): Promise<void> {
     const { signal } = this.#stopping
+    let told = ''
     while (!signal.aborted) {
       await sleep(ASK_AGAIN_MS, undefined, { signal, ref: false }).catch(() => undefined)
       if (signal.aborted || host.isAway) continue
@@ -118,7 +116,9 @@ export class ClusterLayout {
         this.#add(member)
         return
       } catch (cause) {
-        if (!isAway(cause)) this.options.onRefused?.((cause as Error).message)
+        const { message } = cause as Error
+        if (!isAway(cause) && message !== told) this.options.onRefused?.(message)
+        told = message
       }
     }
   }
@@ -143,39 +143,29 @@ export function judgeMembers(
       refuse(`${name} is of version ${version}, older than ${CLUSTER_VERSION_MIN}`)
     }
   }
-  for (const { host, shards, servers } of members) {
-    if (shards === members[0]!.shards && servers === members[0]!.servers) continue
-    refuse(`${members[0]!.host.name} and ${host.name} have other definitions of ${cluster}`)
+  const { servers, shards: all, host: first } = members[0]!
+  const macros = new Map<number, string>()
+  for (const { host, shard, ownShard, ...other } of members) {
+    if (other.shards !== all || other.servers !== servers) {
+      refuse(`${first.name} and ${host.name} have other definitions of ${cluster}`)
+    }
+    if (ownShard === 0) refuse(`${host.name} is not itself in its definition of ${cluster}`)
+    if ((macros.get(ownShard) ?? shard) !== shard) {
+      refuse(`servers of shard ${ownShard} of ${cluster} have other macros shard`)
+    }
+    macros.set(ownShard, shard)
   }
-  const { servers, shards: all } = members[0]!
   if (hosts.hosts.length < servers) {
     refuse(`${cluster} has ${servers} servers: name all of them in SLUICE_CLICKHOUSE_URL`)
   }
-  const named = new Set(members.map(({ shard }) => shard)).size
-  if (named === all) return
+  if (new Set(macros.values()).size < macros.size) {
+    refuse(`servers of different shards of ${cluster} have the same macro shard`)
+  }
+  if (macros.size === all) return
   refuse(
-    `cluster ${cluster} has ${all} shard(s), and servers of ${named} answer: ` +
+    `cluster ${cluster} has ${all} shard(s), and servers of ${macros.size} answer: ` +
       'bring back one of each',
   )
-}
-
-/** Servers that the definition has in one shard must have that shard's macro, and no others. */
-async function judgeMacros(options: ClusterOptions): Promise<void> {
-  const clickhouse = new ClickHouse(options)
-  try {
-    const rows = await clickhouse.query<{ number: number; shard: string }>(
-      `SELECT DISTINCT _shard_num AS number, getMacro('shard') AS shard
-       FROM cluster('${options.cluster}', system.one)`,
-      {},
-      {},
-      { signal: AbortSignal.timeout(ASK_MS_MAX) },
-    )
-    const [numbers, shards] = [rows.map((row) => row.number), rows.map((row) => row.shard)]
-    if (new Set(numbers).size === rows.length && new Set(shards).size === rows.length) return
-    refuse(`the macro shard of servers of ${options.cluster} is not that of the shard they are in`)
-  } finally {
-    await clickhouse.close()
-  }
 }
 
 function refuse(text: string): never {
@@ -194,11 +184,15 @@ function isAway(cause: unknown): boolean {
   return cause instanceof StoreError && cause.kind === 'unavailable'
 }
 
-function clientOf(
-  host: ClickHouseHost,
-  { url, cluster, storagePolicy }: ClusterOptions,
+function clientOf(host: ClickHouseHost, options: ClusterOptions): ClickHouse {
+  return shardClient({ ...options, hosts: ClickHouseHosts.of([host]) })
+}
+
+/** For which only the shard of these hosts counts. */
+export function shardClient(
+  options: Pick<ClusterOptions, 'url' | 'cluster' | 'storagePolicy' | 'hosts'>,
 ): ClickHouse {
-  const hosts = ClickHouseHosts.of([host])
+  const { url, cluster, storagePolicy, hosts } = options
   return new ClickHouse({ url, hosts, cluster, storagePolicy, isOneShard: true, lane: 'write' })
 }
 
@@ -214,7 +208,9 @@ async function askHost(host: ClickHouseHost, options: ClusterOptions): Promise<M
          (SELECT toUInt32(uniqExact(shard_num)) FROM system.clusters
            WHERE cluster = {cluster:String}) AS shards,
          (SELECT toUInt32(count()) FROM system.clusters
-           WHERE cluster = {cluster:String}) AS servers`,
+           WHERE cluster = {cluster:String}) AS servers,
+         (SELECT toUInt32(max(shard_num)) FROM system.clusters
+           WHERE cluster = {cluster:String} AND is_local) AS ownShard`,
       { cluster: options.cluster },
       {},
       { signal },

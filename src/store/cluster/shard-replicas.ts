@@ -15,20 +15,22 @@ import { MIXED_STREAM } from '../../model/mixed-runs.ts'
 import type { StreamSegment } from '../../model/projection.ts'
 import type { SegmentId } from '../../model/segment-id.ts'
 import type { StreamId } from '../../model/stream.ts'
-import { ClickHouse, type QuerySettings } from '../clickhouse.ts'
+import type { ClickHouse, QuerySettings } from '../clickhouse.ts'
 import { UNKNOWN_STATUS_OF_INSERT, UNKNOWN_TABLE } from '../clickhouse-codes.ts'
 import { findRunningInserts, type InsertPlace } from '../projection/insert-place.ts'
 import { PresentSegments } from '../projection/present-segments.ts'
 import { syncDatabase } from '../projection/sync-database.ts'
 import { tableName } from '../projection/table-names.ts'
 import { StoreError } from '../store-error.ts'
-import type { ClusterShard, ShardReplica } from './cluster-layout.ts'
+import {
+  type ClusterOptions,
+  type ClusterShard,
+  type ShardReplica,
+  shardClient,
+} from './cluster-layout.ts'
 
-export interface ShardReplicasOptions {
-  /** See `ClusterOptions.url`. */
-  readonly url: string
-  readonly cluster: string
-  readonly storagePolicy?: string | undefined
+export interface ShardReplicasOptions
+  extends Pick<ClusterOptions, 'url' | 'cluster' | 'storagePolicy'> {
   /** Where the node inserts from now on. */
   readonly shard: ClusterShard
   /** Where it ever did, that one among them. */
@@ -37,6 +39,7 @@ export interface ShardReplicasOptions {
   readonly replicasMin: number
   /** For tests. */
   readonly insertMsMax?: number
+  readonly unknownPartMs?: number
 }
 
 /** How long an insert may take, by the server's clock. */
@@ -51,6 +54,7 @@ export class ShardReplicas implements InsertPlace {
   readonly clickhouse: ClickHouse
   readonly #options: ShardReplicasOptions
   readonly #insertMsMax: number
+  readonly #unknownPartMs: number
   /** When the last insert may have begun; at first that of an earlier run. */
   #lastInsertAtMs = performance.now()
   readonly #startedMs = performance.now()
@@ -58,12 +62,11 @@ export class ShardReplicas implements InsertPlace {
   #unsureUntilMs = 0
 
   constructor(options: ShardReplicasOptions) {
-    const { url, cluster, storagePolicy, shard, insertMsMax = INSERT_MS_MAX } = options
+    const { shard, insertMsMax = INSERT_MS_MAX, unknownPartMs = UNKNOWN_PART_MS } = options
     this.#options = options
     this.#insertMsMax = insertMsMax
-    const { hosts } = shard
-    const of = { url, hosts, cluster, storagePolicy }
-    this.clickhouse = new ClickHouse({ ...of, isOneShard: true, lane: 'write' })
+    this.#unknownPartMs = unknownPartMs
+    this.clickhouse = shardClient({ ...options, hosts: shard.hosts })
   }
 
   settings(): QuerySettings {
@@ -80,22 +83,14 @@ export class ShardReplicas implements InsertPlace {
   /** A replica that is found away meanwhile fetches it when it is back. */
   async stored(table: string): Promise<void> {
     const { shard, replicasMin } = this.#options
-    const synced = await Promise.allSettled(
-      shard.replicas.map(({ host, clickhouse }) => {
-        return host.isAway
-          ? Promise.reject(unknown(`${host.name} is away`))
-          : sync(clickhouse, table)
-      }),
-    )
-    const failed = synced.filter((one, index) => {
-      return one.status === 'rejected' && !shard.replicas[index]!.host.isAway
+    const { answers: having, failures } = await askEach(shard.replicas, (replica) => {
+      return sync(replica.clickhouse, table)
     })
-    for (const one of failed) if (one.status === 'rejected') throw one.reason
-    const having = shard.replicas.filter((_, index) => synced[index]!.status === 'fulfilled')
+    for (const { replica, reason } of failures) if (!replica.host.isAway) throw reason
     const stored = having.length
     if (stored > 0 && stored < shard.replicas.length) {
       // While Keeper has its session it may be read, and lacks this.
-      const known = await readReplicas(having.map(({ clickhouse }) => clickhouse))
+      const known = await readReplicas(having.map(({ replica }) => replica.clickhouse))
       if (!known.isKnown || known.active > stored) {
         throw unknown(`a replica of shard ${shard.name} is silent, and may be read`)
       }
@@ -105,7 +100,7 @@ export class ShardReplicas implements InsertPlace {
   }
 
   failed(cause: unknown): void {
-    if (isOfUnknownPart(cause)) this.#unsureUntilMs = performance.now() + UNKNOWN_PART_MS
+    if (isOfUnknownPart(cause)) this.#unsureUntilMs = performance.now() + this.#unknownPartMs
   }
 
   async findPresent(segments: readonly StreamSegment[]): Promise<ReadonlySet<SegmentId>> {
@@ -127,47 +122,35 @@ export class ShardReplicas implements InsertPlace {
     { name, replicas }: ClusterShard,
     segments: readonly StreamSegment[],
   ): Promise<ReadonlySet<SegmentId>> {
-    const asked = await Promise.allSettled(
-      answering(replicas).map(async ({ host, clickhouse }) => ({
-        host,
-        present: await presentOn(clickhouse, segments),
-      })),
-    )
-    const answers = asked.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
+    const { answers, failures } = await askEach(replicas, ({ clickhouse }) => {
+      return presentOn(clickhouse, segments)
+    })
     const [first, ...others] = answers
     if (first === undefined) {
-      const failure = asked.find((one) => one.status === 'rejected')
-      throw failure?.reason ?? unknown(`no replica of shard ${name} answers`)
+      throw failures[0]?.reason ?? unknown(`no replica of shard ${name} answers`)
     }
     if (others.length === 0 && performance.now() < this.#unsureOf(replicas)) {
-      throw unknown(`${first.host.name} answers alone, and may not know yet what it has`)
+      throw unknown(`${first.replica.host.name} answers alone, and may not know yet what it has`)
     }
-    const isSame = ({ present }: typeof first) => {
-      return (
-        present.size === first.present.size && [...present].every((id) => first.present.has(id))
-      )
+    const isSame = ({ value: present }: typeof first) => {
+      return present.size === first.value.size && [...present].every((id) => first.value.has(id))
     }
-    if (!others.every(isSame))
-      throw unknown(`the replicas of shard ${name} do not have the same yet`)
-    return first.present
+    if (others.every(isSame)) return first.value
+    throw unknown(`the replicas of shard ${name} do not have the same yet`)
   }
 
   /** What an earlier process did not get to know matters where others may answer later. */
   #unsureOf(replicas: readonly ShardReplica[]): number {
-    const ofEarlier = replicas.length > 1 ? this.#startedMs + UNKNOWN_PART_MS : 0
+    const ofEarlier = replicas.length > 1 ? this.#startedMs + this.#unknownPartMs : 0
     return Math.max(ofEarlier, this.#unsureUntilMs)
   }
 
   async #runningIn({ name, replicas }: ClusterShard, prefix: string): Promise<string[]> {
-    const asked = await Promise.allSettled(
-      answering(replicas).map(async ({ clickhouse }) => ({
-        clickhouse,
-        ids: await findRunningInserts(clickhouse, prefix, AbortSignal.timeout(ASK_MS_MAX)),
-      })),
-    )
-    const answers = asked.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
+    const { answers } = await askEach(replicas, ({ clickhouse }) => {
+      return findRunningInserts(clickhouse, prefix, AbortSignal.timeout(ASK_MS_MAX))
+    })
     if (answers.length === 0) throw unknown(`no replica of shard ${name} answers`)
-    const known = await readReplicas(answers.map(({ clickhouse }) => clickhouse))
+    const known = await readReplicas(answers.map(({ replica }) => replica.clickhouse))
     const isSilent = Math.max(known.all, replicas.length) > answers.length
     if (isSilent && !known.isKnown) {
       throw unknown(`no replica of shard ${name} that answers knows of the others by Keeper`)
@@ -178,7 +161,7 @@ export class ShardReplicas implements InsertPlace {
     if (isSilent && performance.now() < this.#lastInsertAtMs + this.#insertMsMax) {
       throw unknown(`an insert on a replica of shard ${name} that went away may not be over yet`)
     }
-    return answers.flatMap(({ ids }) => ids)
+    return answers.flatMap(({ value }) => value)
   }
 }
 
@@ -209,8 +192,25 @@ async function sync(clickhouse: ClickHouse, table: string): Promise<void> {
   }
 }
 
-function answering(replicas: readonly ShardReplica[]): ShardReplica[] {
-  return replicas.filter(({ host }) => !host.isAway)
+interface Answers<T> {
+  readonly answers: readonly { readonly replica: ShardReplica; readonly value: T }[]
+  readonly failures: readonly { readonly replica: ShardReplica; readonly reason: unknown }[]
+}
+
+/** Asks those that are not known to be away, side by side. */
+async function askEach<T>(
+  replicas: readonly ShardReplica[],
+  ask: (replica: ShardReplica) => Promise<T>,
+): Promise<Answers<T>> {
+  const asked = replicas.filter(({ host }) => !host.isAway)
+  const answers: { replica: ShardReplica; value: T }[] = []
+  const failures: { replica: ShardReplica; reason: unknown }[] = []
+  for (const [at, one] of (await Promise.allSettled(asked.map(ask))).entries()) {
+    const replica = asked[at]!
+    if (one.status === 'fulfilled') answers.push({ replica, value: one.value })
+    else failures.push({ replica, reason: one.reason })
+  }
+  return { answers, failures }
 }
 
 /** Whether the replica may have a part of which it does not know whether Keeper has it. */

@@ -7,7 +7,7 @@ import type { StreamId } from '../../model/stream.ts'
 import type { ClickHouse } from '../clickhouse.ts'
 import { onReplicas, PLACE_NAME } from '../clickhouse-place.ts'
 import { StoreError } from '../store-error.ts'
-import { projectionTable, streamOfTable, TABLE_PREFIX } from './table-names.ts'
+import { projectionTable, streamOfTable, TABLE_PREFIX, tableName } from './table-names.ts'
 
 export interface WarmDay {
   readonly streamId: StreamId
@@ -74,7 +74,7 @@ export class ColdParts {
   /** Whether a server moves parts, merges them, or changes them now. */
   async isBusy({ streamId, id }: WarmDay): Promise<boolean> {
     const { place } = this.#clickhouse
-    const params = { database: place.database, table: `${TABLE_PREFIX}${streamId}`, id }
+    const params = { database: place.database, table: tableName(streamId), id }
     const [row] = await this.#query<{ n: number }>(
       `SELECT toFloat64((SELECT count() FROM ${onReplicas(place, 'system.moves')})
          + (SELECT count() FROM ${onReplicas(place, 'system.merges')}

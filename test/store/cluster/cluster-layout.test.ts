@@ -21,6 +21,7 @@ const member = (at: number, changes: Partial<Member> = {}): Member => ({
   version: '26.7.2.1',
   shards: 2,
   servers: 2,
+  ownShard: at,
   ...changes,
 })
 
@@ -30,7 +31,11 @@ const LAB = {
 }
 
 const MISTAKES: readonly (readonly [what: string, members: Member[], text: RegExp])[] = [
-  ['equal macros', [member(1), member(2, { shard: 's1' })], /ch1:8123 and ch2:8123 have the same/],
+  [
+    'equal macros',
+    [member(1), member(2, { shard: 's1', ownShard: 1 })],
+    /ch1:8123 and ch2:8123 have the same/,
+  ],
   ['no macros', [member(1), member(2, { shard: '' })], /ch2:8123 has no macros shard and replica/],
   [
     'an old server',
@@ -40,6 +45,17 @@ const MISTAKES: readonly (readonly [what: string, members: Member[], text: RegEx
   ['no such cluster', [member(1, { shards: 0 })], /ch1:8123 knows no cluster lab/],
   ['a shard of which none answers', [member(1)], /has 2 shard\(s\), and servers of 1 answer/],
   ['other definitions', [member(1), member(2, { shards: 1 })], /have other definitions of lab/],
+  ['not in it', [member(1), member(2, { ownShard: 0 })], /ch2:8123 is not itself in its/],
+  [
+    'one shard, two macros',
+    [member(1), member(2, { ownShard: 1 })],
+    /servers of shard 1 of lab have other macros/,
+  ],
+  [
+    'two shards, one macro',
+    [member(1), member(2, { shard: 's1', replica: 'r2' })],
+    /servers of different shards of lab have the same/,
+  ],
   ['a server that is not named', [member(1, { servers: 3 })], /lab has 3 servers: name all/],
 ]
 
@@ -54,7 +70,7 @@ for (const [what, members, text] of MISTAKES) {
 
 test('two shards, and versions from 26.7 on', () => {
   judgeMembers([member(1), member(2, { version: '27.1.1.1' })], LAB)
-  const [first, second] = [{ shards: 1 }, { shard: 's1', replica: 'r2', shards: 1 }]
+  const [first, second] = [{ shards: 1 }, { shard: 's1', replica: 'r2', shards: 1, ownShard: 1 }]
   judgeMembers([member(1, first), member(2, second)], LAB)
 })
 
