@@ -195,7 +195,7 @@ function byNewest(a: string, b: string): number {
 }
 
 test(`its query means what it means to a search (seed ${seed})`, async () => {
-  await api.untilCounted(plain.id, EVENTS)
+  await api.untilProjected(plain.id)
   const fields = [
     'a',
     'n',
@@ -235,8 +235,13 @@ test(`its query means what it means to a search (seed ${seed})`, async () => {
 })
 
 test('it changes nothing: events, usage and the catalog are as they were', async () => {
+  // What the projection holds follows by itself: it is no part of the state.
+  const usage = async () => {
+    const told = JSON.parse(await api.rest(`/v1/streams/${plain.id}/usage`))
+    return { ...told, projection: undefined, stored_bytes: told.stored_bytes.raw }
+  }
   const state = async () => [
-    await api.rest(`/v1/streams/${plain.id}/usage`),
+    await usage(),
     await api.rest(`/v1/streams/${plain.id}`),
     JSON.stringify(await api.events(plain.id)),
   ]
