@@ -272,6 +272,7 @@ function printTimes(timesFile) {
   const lines = existsSync(timesFile) ? readFileSync(timesFile, 'utf8').split('\n') : []
   for (const line of lines.filter((text) => text !== '')) {
     const { file, what, ms } = JSON.parse(line)
+    if (file === undefined) continue // Of the stores that the run shares.
     const path = relative(testDir, file)
     const known = noted.get(path) ?? { cpu: 0, starts: 0, starting: 0 }
     if (what === 'cpu') known.cpu += ms / 1_000

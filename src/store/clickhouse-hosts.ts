@@ -10,6 +10,17 @@ export interface Probed {
   readonly isFit: boolean
   /** Whether it may lack what others have, and others may read it nevertheless. */
   readonly isBehind: boolean
+  /** Of its clock before ours, in milliseconds, where it tells. */
+  readonly aheadMs?: number
+}
+
+/** Where a server is in its cluster's definition. */
+export interface ReplicaPlace {
+  readonly shard: number
+  /** In the shard, from 0. */
+  readonly replica: number
+  /** That the shard has. */
+  readonly replicas: number
 }
 
 export interface HostsOptions {
@@ -35,6 +46,10 @@ export class ClickHouseHost {
   #isAway = false
   /** See `Probed`: as of the last probe. */
   isBehind = false
+  /** …and of the last that told. */
+  aheadMs = 0
+  /** Where it is known. */
+  replicaPlace: ReplicaPlace | undefined
   /** Requests that wait for it. */
   readonly #waiting = new Set<AbortController>()
 
@@ -109,9 +124,10 @@ export class ClickHouseHosts {
     this.#hosts.push(host)
   }
 
-  /** The first that is not known to be away; else the first, which may be back. */
+  /** The first that is known neither to be away nor to lack anything, if there is one. */
   get first(): ClickHouseHost {
-    return this.#hosts.find(({ isAway }) => !isAway) ?? this.#hosts[0]!
+    const answering = this.#hosts.filter(({ isAway }) => !isAway)
+    return answering.find(({ isBehind }) => !isBehind) ?? answering[0] ?? this.#hosts[0]!
   }
 
   /** Those after the first that are not known to be away. */
@@ -134,6 +150,7 @@ export class ClickHouseHosts {
       const within = AbortSignal.any([signal, AbortSignal.timeout(pingMsMax)])
       const probed = await probe(host.url, within).catch(() => SILENT)
       host.isBehind = probed.isBehind
+      host.aheadMs = probed.aheadMs ?? host.aheadMs
       const answers = probed.isFit
       // A timer may have been late together with the answer: then the answer comes first.
       if (!answers) await immediate()

@@ -13,9 +13,10 @@ import {
   createClient,
 } from '@clickhouse/client'
 import { parseClickHouseUrl } from './clickhouse-address.ts'
-import { BAD_DATA_CODES, DISK_FULL_CODES, UNAVAILABLE_CODES } from './clickhouse-codes.ts'
+import { BAD_DATA_CODES, DISK_FULL_CODES, THROW_IF, UNAVAILABLE_CODES } from './clickhouse-codes.ts'
 import { type ClickHouseHost, ClickHouseHosts } from './clickhouse-hosts.ts'
 import type { ClickHousePlace } from './clickhouse-place.ts'
+import { chooseReplicas } from './clickhouse-replicas.ts'
 import { EmbeddedQueries } from './embedded-query.ts'
 import { bufferViews, InsertSpool, joinSmall, tryFillSpool } from './insert-spool.ts'
 import { DATA_FILE_HEADER, type MemoryFiles } from './memory-files.ts'
@@ -147,6 +148,7 @@ export class ClickHouse {
     // a code and not a broken body. Our results are small.
     const all: QuerySettings = {
       wait_end_of_query: 1,
+      ...chooseReplicas(this.#hosts.hosts).settings,
       ...this.#settings(),
       ...settings,
       ...options?.settings,
@@ -303,14 +305,11 @@ export class ClickHouse {
     spool?.release()
   }
 
-  /**
-   * Throws `StoreError` while a replica is there that may lack what was inserted: rows are read of
-   * any that answers.
-   */
+  /** Throws `StoreError` while rows cannot be read without a replica that may lack some. */
   assertSettled(): void {
-    const behind = this.#hosts.hosts.find(({ isBehind }) => isBehind)
-    if (behind === undefined) return
-    const text = `${behind.name} has just come back, or has no session with Keeper`
+    const chosen = chooseReplicas(this.#hosts.hosts)
+    if (chosen.settings !== undefined) return
+    const text = `${chosen.behind} has just come back, or has no session with Keeper`
     throw new StoreError('unavailable', `clickhouse: ${text}: it may lack events`)
   }
 
@@ -353,7 +352,7 @@ function toStoreError(cause: unknown, isInsert = false): StoreError {
   const { message, code } = errorFields(cause)
   if (cause instanceof ClickHouseError) {
     const number = Number(cause.code)
-    const kind = isInsert && BAD_DATA_CODES.has(number) ? 'bad_data' : clickHouseKind(number)
+    const kind = isInsert ? insertKind(number) : clickHouseKind(number)
     // ClickHouse's text quotes the value that it could not store.
     const text = kind === 'bad_data' ? 'the data cannot be stored' : message.trim()
     const shown = `clickhouse: ${text} (${number} ${cause.type ?? ''})`
@@ -370,6 +369,11 @@ function toStoreError(cause: unknown, isInsert = false): StoreError {
 function clickHouseKind(number: number): StoreError['kind'] {
   if (DISK_FULL_CODES.has(number)) return 'disk_full'
   return UNAVAILABLE_CODES.has(number) ? 'unavailable' : 'other'
+}
+
+function insertKind(number: number): StoreError['kind'] {
+  if (BAD_DATA_CODES.has(number)) return 'bad_data'
+  return number === THROW_IF ? 'unavailable' : clickHouseKind(number) // It came too late.
 }
 
 const UNAVAILABLE_MESSAGE = /timeout|socket hang up|aborted|premature close|request was closed/i

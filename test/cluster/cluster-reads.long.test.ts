@@ -207,17 +207,23 @@ test('a stream in the shared table, and the values of a field', { skip }, async 
   assert.equal((await apis[0]!.count(small.id, { query: 'level:error' })).total, 10)
 })
 
+/** Past the nodes: OLD_EVENTS / 2 of the large stream. */
+async function insertOld(server: string, segment: number): Promise<void> {
+  await cluster.query(
+    server,
+    `INSERT INTO sluice.events_1
+       (segment_id, ordinal, ingested_at, event_time, shape, level, service, context, payload)
+     SELECT ${segment}, number, '2026-01-01 10:00:00', '2026-01-01 10:00:00', 1, 'old', 'x', '',
+       '{"n":1}'
+     FROM numbers(${OLD_EVENTS / 2})`,
+  )
+}
+
 test('old days move to the cold volume on each replica, and are read all the same', {
   skip,
 }, async (t) => {
   for (const name of ['s1r1', 's2r1']) {
-    await cluster.query(
-      name,
-      `INSERT INTO sluice.events_1
-         (segment_id, ordinal, ingested_at, event_time, shape, level, service, context, payload)
-       SELECT 1, number, '2026-01-01 10:00:00', '2026-01-01 10:00:00', 1, 'old', 'x', '', '{"n":1}'
-       FROM numbers(${OLD_EVENTS / 2})`,
-    )
+    await insertOld(name, 1)
   }
   const clickhouse = new ClickHouse({
     url: splitHosts(cluster.url('', 'default'))[0]!,
@@ -285,6 +291,33 @@ test('while a shard is away nothing is counted as whole; then all is again', {
   await cluster.startAgain('s2r1')
   const counted = async () => (await apis[0]!.count(large.id)).total === EVENTS + OLD_EVENTS + 10
   await eventually('all are counted', counted, 60_000)
+})
+
+test('while a replica is back and lacks events, the other one is read', { skip }, async (t) => {
+  const path = `/v1/streams/${large.id}/query`
+  const range = { from: '2020-01-01T00:00:00Z', to: '2100-01-01T00:00:00Z' }
+  let expected = (await apis[0]!.count(large.id)).total
+  for (const [name, other] of [
+    ['s1r1', 's1r2'],
+    ['s1r2', 's1r1'],
+  ] as const) {
+    await cluster.kill(name)
+    await insertOld(other, expected)
+    expected += OLD_EVENTS / 2
+    const counted = async () => (await apis[1]!.count(large.id)).total === expected
+    await eventually('they are counted without it', counted, 30_000)
+    await cluster.startAgain(name)
+    const endMs = performance.now() + 20_000
+    let [answers, refused] = [0, 0]
+    for (; performance.now() < endMs; await sleep(50)) {
+      const answer = await apis[answers % 2]!.tryRest(path, 'POST', range)
+      if (answer.status === 200) answers++
+      else refused++
+      if (answer.status === 200) assert.equal(JSON.parse(answer.text).total, expected)
+    }
+    t.diagnostic(`${name} is back: ${answers} answers, ${refused} refused`)
+    assert.ok(answers > 50 && refused < answers / 10, 'it is read on')
+  }
 })
 
 test('the tables of a stream that was deleted go from every server', {

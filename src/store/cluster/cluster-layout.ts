@@ -22,6 +22,9 @@ interface Member {
   readonly servers: number
   /** The shard that it is in there itself, from 1; 0 where it is in none. */
   readonly ownShard: number
+  /** …and which of its replicas, from 1, of how many. */
+  readonly ownReplica: number
+  readonly replicas: number
 }
 
 export interface ShardReplica {
@@ -96,7 +99,8 @@ export class ClusterLayout {
   }
 
   #add(member: Member): void {
-    const { host, shard } = member
+    const { host, shard, ownShard, ownReplica, replicas } = member
+    host.replicaPlace = { shard: ownShard, replica: ownReplica - 1, replicas }
     this.#members.push(member)
     const known = this.#shards.get(shard) ?? { hosts: ClickHouseHosts.of([]), replicas: [] }
     this.#shards.set(shard, known)
@@ -210,7 +214,11 @@ async function askHost(host: ClickHouseHost, options: ClusterOptions): Promise<M
          (SELECT toUInt32(count()) FROM system.clusters
            WHERE cluster = {cluster:String}) AS servers,
          (SELECT toUInt32(max(shard_num)) FROM system.clusters
-           WHERE cluster = {cluster:String} AND is_local) AS ownShard`,
+           WHERE cluster = {cluster:String} AND is_local) AS ownShard,
+         (SELECT toUInt32(max(replica_num)) FROM system.clusters
+           WHERE cluster = {cluster:String} AND is_local AND shard_num = ownShard) AS ownReplica,
+         (SELECT toUInt32(count()) FROM system.clusters
+           WHERE cluster = {cluster:String} AND shard_num = ownShard) AS replicas`,
       { cluster: options.cluster },
       {},
       { signal },

@@ -13,7 +13,7 @@ export interface ProbeOptions {
  */
 const SETTLED_S = 10
 
-/** It has a session with Keeper, and the database. Rejects where it does not answer. */
+/** It has a session with Keeper, and the database; tells its clock. Rejects where it does not answer. */
 export function clusterProbe({ database, isMade }: ProbeOptions) {
   return async (url: string, signal: AbortSignal): Promise<Probed> => {
     const { origin, username, password } = new URL(url)
@@ -24,12 +24,17 @@ export function clusterProbe({ database, isMade }: ProbeOptions) {
         authorization: `Basic ${Buffer.from(`${user}:${secret}`).toString('base64')}`,
       },
       body: `SELECT zookeeperSessionUptime(),
-        (SELECT count() FROM system.databases WHERE name = {database:String})`,
+        (SELECT count() FROM system.databases WHERE name = {database:String}),
+        toUnixTimestamp64Milli(now64(3))`,
       signal,
     })
     const text = await answer.text()
-    const [uptimeS = -1, databases = 0] = answer.ok ? text.split('\t').map(Number) : []
+    const [uptimeS = -1, databases = 0, nowMs] = answer.ok ? text.split('\t').map(Number) : []
     const isMissing = isMade() && databases === 0
-    return { isFit: uptimeS >= 0 && !isMissing, isBehind: uptimeS < SETTLED_S || isMissing }
+    return {
+      isFit: uptimeS >= 0 && !isMissing,
+      isBehind: uptimeS < SETTLED_S || isMissing,
+      ...(nowMs !== undefined && { aheadMs: nowMs - Date.now() }),
+    }
   }
 }

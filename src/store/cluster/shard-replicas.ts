@@ -17,7 +17,11 @@ import type { SegmentId } from '../../model/segment-id.ts'
 import type { StreamId } from '../../model/stream.ts'
 import type { ClickHouse, QuerySettings } from '../clickhouse.ts'
 import { UNKNOWN_STATUS_OF_INSERT, UNKNOWN_TABLE } from '../clickhouse-codes.ts'
-import { findRunningInserts, type InsertPlace } from '../projection/insert-place.ts'
+import {
+  findRunningInserts,
+  type InsertColumns,
+  type InsertPlace,
+} from '../projection/insert-place.ts'
 import { PresentSegments } from '../projection/present-segments.ts'
 import { syncDatabase } from '../projection/sync-database.ts'
 import { tableName } from '../projection/table-names.ts'
@@ -42,8 +46,9 @@ export interface ShardReplicasOptions
   readonly unknownPartMs?: number
 }
 
-/** How long an insert may take, by the server's clock. */
+/** How long an insert may take, and which share of that until it begins, by the server's clock. */
 const INSERT_MS_MAX = 60_000
+const BEGIN_SHARE = 0.25
 const ASK_MS_MAX = 10_000
 const SYNC_S_MAX = 10
 const SYNC_GRACE_S = 5
@@ -73,11 +78,25 @@ export class ShardReplicas implements InsertPlace {
     this.#lastInsertAtMs = performance.now()
     return {
       insert_quorum: '0',
-      max_execution_time: this.#insertMsMax / 1_000,
+      max_execution_time: (this.#insertMsMax * (1 - BEGIN_SHARE)) / 1_000,
       // What is there is asked for, by its ids. Tokens of earlier inserts would make a segment
       // that was lost look stored.
       insert_deduplicate: 0,
     }
+  }
+
+  /**
+   * A server that hangs with the insert unread in its socket would do it when it wakes up, with all
+   * of its time before it. So the statement says when it must have begun, by that server's clock.
+   */
+  insertSql(table: string, columns: InsertColumns): string {
+    const names = columns.map(([name]) => name).join(', ')
+    const types = columns.map(([name, type]) => `${name} ${type.replaceAll("'", "\\'")}`)
+    const { aheadMs } = this.#options.shard.hosts.first
+    const untilMs = Math.floor(Date.now() + aheadMs + this.#insertMsMax * BEGIN_SHARE)
+    const isLate = `now64(3) >= fromUnixTimestamp64Milli(${untilMs})`
+    return `INSERT INTO ${table} (${names}) SELECT ${names} FROM input('${types.join(', ')}')
+      WHERE throwIf(${isLate}, 'the insert comes too late') = 0 FORMAT Native`
   }
 
   /** A replica that is found away meanwhile fetches it when it is back. */

@@ -4,12 +4,17 @@ import type { SegmentId } from '../../model/segment-id.ts'
 import type { ClickHouse, QuerySettings } from '../clickhouse.ts'
 import { PresentSegments } from './present-segments.ts'
 
+/** In the order of the blocks. */
+export type InsertColumns = readonly (readonly [name: string, type: string])[]
+
 /** All of it throws `StoreError`: `unavailable` where it cannot be known now. */
 export interface InsertPlace {
   /** Inserts, and statements about tables, are sent there. */
   readonly clickhouse: ClickHouse
   /** Of an insert that begins now, beside its own. */
   settings(): QuerySettings
+  /** The statement of an insert that begins now; `table` as statements name it. */
+  insertSql(table: string, columns: InsertColumns): string
   /** Resolves when what was inserted into the table is wherever it has to be. */
   stored(table: string): Promise<void>
   /** An insert failed. */
@@ -32,6 +37,10 @@ export class OneServer implements InsertPlace {
 
   settings(): QuerySettings {
     return {}
+  }
+
+  insertSql(table: string, columns: InsertColumns): string {
+    return `INSERT INTO ${table} (${columns.map(([name]) => name).join(', ')}) FORMAT Native`
   }
 
   async stored(): Promise<void> {

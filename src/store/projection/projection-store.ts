@@ -24,7 +24,7 @@ import { type ClickHousePlace, engineOf, placeSettings } from '../clickhouse-pla
 import { InsertSpool } from '../insert-spool.ts'
 import { StoreError } from '../store-error.ts'
 import { countsSql, OWN_COUNTS, SHARED_COUNTS } from './counts.ts'
-import { type InsertPlace, OneServer } from './insert-place.ts'
+import { type InsertColumns, type InsertPlace, OneServer } from './insert-place.ts'
 import { COMPACT_SETTINGS } from './table-form.ts'
 import { TableKeeper } from './table-keeper.ts'
 import { projectionTable, tableName } from './table-names.ts'
@@ -126,7 +126,7 @@ export function mergeSettings(bytesMax: number, bytesMaxWhenBusy = bytesMax): st
   )
 }
 
-function columnsOf(streamId: StreamId): readonly (readonly [name: string, type: string])[] {
+function columnsOf(streamId: StreamId): InsertColumns {
   return streamId === MIXED_STREAM ? MIXED_PROJECTION_COLUMNS : PROJECTION_COLUMNS
 }
 
@@ -205,9 +205,7 @@ export class ProjectionStore {
     data: readonly Uint8Array[] | InsertSpool,
     rows: number,
   ): Promise<void> {
-    const columns = columnsOf(streamId).map(([name]) => name)
     const table = projectionTable(this.#clickhouse.database, streamId)
-    const sql = `INSERT INTO ${table} (${columns.join(', ')}) FORMAT Native`
     const isSmall = rows < WIDE_ROWS_MIN && bytesOf(data) < INDEXED_INSERT_BYTES_MIN
     const queryId = `${this.#queryIdPrefix}${++this.#inserts}`
     try {
@@ -222,6 +220,7 @@ export class ProjectionStore {
         ...this.#place.settings(),
       }
       const beforeSend = this.#options.assertHeld
+      const sql = this.#place.insertSql(table, columnsOf(streamId))
       await this.#clickhouse.insertNative(sql, data, { queryId, settings, beforeSend })
       await this.#place.stored(tableName(streamId))
     } catch (cause) {

@@ -22,6 +22,8 @@ const member = (at: number, changes: Partial<Member> = {}): Member => ({
   shards: 2,
   servers: 2,
   ownShard: at,
+  ownReplica: 1,
+  replicas: 1,
   ...changes,
 })
 
