@@ -18,6 +18,7 @@ import { newStream } from '../observe/nodes.ts'
 import { countProjected } from '../retain/count-projected.ts'
 import { startDatabase, type TestDatabase } from '../serve/rest-harness.ts'
 import { eventually } from '../store/temporary.ts'
+import { ONLY_LONG } from '../support/fuzzing.ts'
 import { openTestClickHouse, type TestStore } from '../support/stores.ts'
 import { FROZEN, LivingNode, type NodeOptions, TIMES } from './living-node.ts'
 
@@ -148,7 +149,9 @@ async function readCheckpoint(nodeId: number): Promise<unknown> {
   return rows[0]
 }
 
-test('its node comes back amid the takeover, which ends without alarm', async () => {
+test('its node comes back amid the takeover, which ends without alarm', {
+  skip: ONLY_LONG,
+}, async () => {
   const stream = await newStream(database.postgres)
   const gone = await start('a')
   for (let n = 0; n < 40; n++) await gone.commit(stream, lines(3, n * 3), false)
@@ -174,7 +177,9 @@ test('its node comes back amid the takeover, which ends without alarm', async ()
   assert.doesNotMatch(other.log.lines.join('\n'), /stands still|will retry|cannot/)
 })
 
-test('the taker dies amid the takeover: a third brings in what both left', async () => {
+test('the taker dies amid the takeover: a third brings in what both left', {
+  skip: ONLY_LONG,
+}, async () => {
   const [one, two] = [await newStream(database.postgres), await newStream(database.postgres)]
   const gone = await start('a')
   for (let n = 0; n < 30; n++) await gone.commit(one, lines(3, n * 3), false)

@@ -13,6 +13,7 @@ import { fileURLToPath } from 'node:url'
 import { helpText } from '../../src/config-help.ts'
 import { version } from '../../src/version.ts'
 import { Api } from '../support/api.ts'
+import { ONLY_LONG } from '../support/fuzzing.ts'
 import { type SharedService, shareService } from '../support/service.ts'
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
@@ -41,7 +42,9 @@ function run(program: string, args: readonly string[], input = '') {
   return { code: status, out: stdout, err: stderr }
 }
 
-test('the command is what package.json links: the command line, and the service', () => {
+test('the command is what package.json links: the command line, and the service', {
+  skip: ONLY_LONG,
+}, () => {
   const { bin } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
   assert.deepEqual(bin, { sluice: 'bin/sluice' })
   assert.deepEqual(run(link, ['--version']), { code: 0, out: `${version}\n`, err: '' })

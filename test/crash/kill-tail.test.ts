@@ -9,7 +9,7 @@ import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { eventually } from '../store/temporary.ts'
 import { Api } from '../support/api.ts'
-import { rounds } from '../support/fuzzing.ts'
+import { ONLY_LONG, rounds } from '../support/fuzzing.ts'
 import { Load } from '../support/load.ts'
 import { createRandom } from '../support/random.ts'
 import { makeDataDir, removeDataDir, Service } from '../support/service.ts'
@@ -80,7 +80,9 @@ test('kill -9 of PostgreSQL: tails go on, with all that was committed', async (t
   for (const line of told) t.diagnostic(line)
 })
 
-test('kill -9 of the service: readers come back and go on where they were', async (t) => {
+test('kill -9 of the service: readers come back and go on where they were', {
+  skip: ONLY_LONG,
+}, async (t) => {
   const told = await watch(async () => {
     await service.kill()
     service = await Service.start({ dataDir })

@@ -19,7 +19,7 @@ import { isAlive, sendSignal } from '../../src/machine/processes.ts'
 import { ClickHouse } from '../../src/store/clickhouse.ts'
 import { Postgres } from '../../src/store/postgres.ts'
 import { eventually, makeDirectory, recordingLog, removeDirectory } from '../store/temporary.ts'
-import { rounds } from '../support/fuzzing.ts'
+import { ONLY_LONG, rounds } from '../support/fuzzing.ts'
 
 const directories: string[] = []
 const children: ChildProcess[] = []
@@ -248,7 +248,9 @@ test('when we are killed with -9 both stores end; the next start has all data', 
   await Promise.all([postgresStore.stop(), clickHouseStore.stop()])
 })
 
-test('a ClickHouse host that hangs when its parent dies is ended by the next start', async () => {
+test('a ClickHouse host that hangs when its parent dies is ended by the next start', {
+  skip: ONLY_LONG,
+}, async () => {
   const dataDir = await usedDirectory()
   const { owner, owned } = await startOwner(dataDir)
   process.kill(owned.clickHouse!.pid, 'SIGSTOP')
@@ -268,7 +270,9 @@ function serverProcesses(postmaster: number): number[] {
 
 const ROUNDS = rounds(8)
 
-test('PostgreSQL starts at once after all of it was killed, again and again', async () => {
+test('PostgreSQL starts at once after all of it was killed, again and again', {
+  skip: ONLY_LONG,
+}, async () => {
   const dataDir = await usedDirectory()
   const log = recordingLog()
   for (let round = 0; round < ROUNDS; round++) {
@@ -284,7 +288,7 @@ test('PostgreSQL starts at once after all of it was killed, again and again', as
   }
 })
 
-test('PostgreSQL starts beside the zombie of the one before', async () => {
+test('PostgreSQL starts beside the zombie of the one before', { skip: ONLY_LONG }, async () => {
   const dataDir = await usedDirectory()
   const { owner, owned } = await startOwner(dataDir, 'postgres')
   owner.kill('SIGSTOP') // It will not look after its child.

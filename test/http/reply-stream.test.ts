@@ -13,6 +13,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Exchange, StreamHead } from '../../src/http/exchange.ts'
 import type { ReplyStream } from '../../src/http/reply-stream.ts'
 import type { HttpServer } from '../../src/http/server.ts'
+import { ONLY_LONG } from '../support/fuzzing.ts'
 import { ENGINES, startServer, waitFor, wholeChunks } from './raw-client.ts'
 
 const MIB = 1024 * 1024
@@ -318,7 +319,9 @@ test('HTTP/1.0 sees the end by the connection, where an engine speaks it', async
   assert.match(message, /\r\n\r\nsome$/)
 })
 
-test('a stream without anything to send outlives what engines allow to silence', async () => {
+test('a stream without anything to send outlives what engines allow to silence', {
+  skip: ONLY_LONG,
+}, async () => {
   const all = ENGINES.map(async (engine) => {
     const { ask, streams, told } = await serve(engine, async (stream) => {
       stream.write('some')

@@ -11,6 +11,7 @@ import { startEmbeddedPostgres } from '../../../src/embedded/postgres.ts'
 import type { EmbeddedStore } from '../../../src/embedded/supervisor.ts'
 import { recordingLog } from '../../store/temporary.ts'
 import { Api, type Stream } from '../../support/api.ts'
+import { ONLY_LONG } from '../../support/fuzzing.ts'
 import { makeDataDir, removeDataDir, Service } from '../../support/service.ts'
 import { openTcpFront, type TcpFront } from '../../support/store-socket.ts'
 
@@ -78,7 +79,9 @@ test('an engine that lost its data is filled again, from the first event', async
   await service.stop()
 })
 
-test('a wrong URL is caught, and taken when the operator insists', async () => {
+test('a wrong URL is caught, and taken when the operator insists', {
+  skip: ONLY_LONG,
+}, async () => {
   const external = ['--clickhouse-url', clickHouseUrl]
   await assertRefused(0, external, /this ClickHouse is empty.*--rebuild-projection true/)
   const moved = await start(0, [...external, '--rebuild-projection', 'true'])
