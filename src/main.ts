@@ -60,8 +60,10 @@ async function run(config: Config): Promise<void> {
   const log = createLog(config.logLevel)
   for (const warning of config.warnings) log.warn(warning)
   let stop: (code: number, reason: string) => void = () => process.exit(EXIT_FAILURE)
-  console.log('Starting the stores …')
-  const starting = startApp(config, log, { onFatal: (reason) => stop(EXIT_FAILURE, reason) })
+  const starting = startApp(config, log, {
+    onStarting: () => console.log('Starting the stores …'),
+    onFatal: (reason) => stop(EXIT_FAILURE, reason),
+  })
   let isStopping = false
   stop = (code, reason) => {
     if (isStopping) return

@@ -117,7 +117,7 @@ export async function startEmbeddedPostgres(
     await stop()
     throw cause
   }
-  log.info({ pid: supervisor.pid }, 'embedded PostgreSQL is up')
+  log.info({ storePid: supervisor.pid }, 'embedded PostgreSQL is up')
   return {
     url: server.url(DATABASE),
     pid: () => supervisor.pid,
