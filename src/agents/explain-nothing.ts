@@ -1,6 +1,7 @@
 /** Why a search found nothing: which clause excludes every event, and what may have been meant. */
 import { format } from '../language/format.ts'
-import { nearest } from '../language/near-words.ts'
+import { nearest, widerClause } from '../language/near-words.ts'
+import { parse } from '../language/parse.ts'
 import type { FieldClause, Query } from '../language/query-tree.ts'
 import { formatTimeMs } from '../model/rfc3339.ts'
 import type { Stream, StreamId } from '../model/stream.ts'
@@ -169,9 +170,22 @@ function explainRange({ request, streams }: Asked, newestMs: number | undefined)
   return `${whose} no event ${range}; ${its} newest came at ${newest}: set "from"`
 }
 
-/** Values or fields that resemble those of the clause. */
+/** Longer words or values that begin so, else those that resemble the clause's. */
 async function nearValues(deps: NothingDeps, asked: Explained, clause: Query): Promise<string[]> {
-  if (clause.kind !== 'field') return []
+  const { search, request, streams, signal } = { ...deps, ...asked }
+  const wider = widerClause(format(clause))
+  if (wider && (await anyMatch(search, request, streams, parse(wider), signal)) === true) {
+    return [`words and values are matched whole: ${wider} matches some events`]
+  }
+  return clause.kind === 'field' ? likeField(deps, asked, clause) : []
+}
+
+/** Values or fields that resemble those of the clause. */
+async function likeField(
+  deps: NothingDeps,
+  asked: Explained,
+  clause: FieldClause,
+): Promise<string[]> {
   const path = pathOf(clause)
   if (path === undefined) return []
   const { request, streams, signal } = asked

@@ -1,6 +1,6 @@
 /** Why nothing was found, as far as it can be found out: on stderr, for people. */
 import { format } from '../language/format.ts'
-import { nearest } from '../language/near-words.ts'
+import { nearest, widerClause } from '../language/near-words.ts'
 import { parse } from '../language/parse.ts'
 import type { FieldClause, Query } from '../language/query-tree.ts'
 import type { ChosenStreams } from './chosen-streams.ts'
@@ -66,8 +66,13 @@ async function hintsOf(invocation: Invocation, nothing: Nothing): Promise<string
       if (!(await isThere(clause))) missing.push(clause)
     }
     const told = missing.length === 0 ? '' : `; none has ${missing.join(', nor ')}`
+    const wider = missing.map(widerClause).find((one) => one !== undefined)
+    const longer = wider !== undefined && (await isThere(wider)) ? [wider] : []
     const head = total > 0 ? `${total} events are` : `events that came just now (${lag}) are`
-    return [`${head} in the range${told}`]
+    return [
+      `${head} in the range${told}`,
+      ...longer.map((one) => `words and values are matched whole: ${one} finds some`),
+    ]
   }
   const newest = await findOne(invocation, nothing, '', 'newest')
   if (newest === undefined) return ['there is no event at all']

@@ -81,6 +81,8 @@ test('the command line denies nothing that waits, and says how far counts are be
   const { code, err } = await cli.run(['search', 'just-now', 'level:error brand_new:8'])
   assert.equal(code, 1)
   assert.doesNotMatch(err, /no event is in|there is no field|none has level/)
+  const word = await cli.run(['search', 'just-now', 'refus'])
+  assert.match(word.err, /none has refus\nwords and values are matched whole: refus\* finds some/)
   assert.match(err, /events that came just now \(counts are \d+ s behind\).*none has brand_new:8/)
 })
 

@@ -145,6 +145,7 @@ test('a search that finds nothing says which clause excludes all, and near value
   }
   assert.match(await ask('level:eror paid'), /none matches the clause: level:eror/)
   assert.match(await ask('level:eror paid'), /near values of level: "error"/)
+  assert.match(await ask('pai'), /matched whole: pai\* matches some events/)
   assert.match(await ask('levle:error'), /no field levle; perhaps: level/)
   assert.match(await ask('level:error n:1'), /each clause alone matches some/)
   const past = { from: '2020-01-01T00:00:00Z', to: '2020-01-02T00:00:00Z' }
