@@ -409,6 +409,8 @@ export const MCP_CALL_MS_MAX = 60_000
 export const MCP_RESULT_CHARS_MAX = 40_000
 /** Where a string in a result is cut. */
 export const MCP_STRING_CHARS_MAX = 500
+/** An event with those around it, which are read for what happened and not for each value. */
+export const MCP_AROUND_CHARS_MAX = 8_000
 /** Streams of one list, events of one search, cells of one aggregate. */
 export const MCP_STREAMS_PAGE = 200
 export const MCP_SEARCH_EVENTS_MAX = 200

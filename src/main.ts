@@ -3,6 +3,7 @@
 import { existsSync } from 'node:fs'
 import { setFlagsFromString } from 'node:v8'
 import { type App, startApp } from './app/app.ts'
+import { BACKUP_COMMANDS, type BackupCommand, runBackupCommand } from './backup/backup-command.ts'
 import { type Config, ConfigError, parseConfig } from './config.ts'
 import { CHECK_COMMAND, helpText } from './config-help.ts'
 import { checkClickHouse } from './store/cluster/check-clickhouse.ts'
@@ -60,8 +61,10 @@ async function run(config: Config): Promise<void> {
   const log = createLog(config.logLevel)
   for (const warning of config.warnings) log.warn(warning)
   let stop: (code: number, reason: string) => void = () => process.exit(EXIT_FAILURE)
-  console.log('Starting the stores …')
-  const starting = startApp(config, log, { onFatal: (reason) => stop(EXIT_FAILURE, reason) })
+  const starting = startApp(config, log, {
+    onStarting: () => console.log('Starting the stores …'),
+    onFatal: (reason) => stop(EXIT_FAILURE, reason),
+  })
   let isStopping = false
   stop = (code, reason) => {
     if (isStopping) return
@@ -102,9 +105,28 @@ async function check(config: Config): Promise<number> {
   return failures === 0 ? 0 : EXIT_FAILURE
 }
 
+/** Backs up or restores, in place of the service. */
+async function backUpOrRestore(command: BackupCommand, argv: readonly string[]): Promise<void> {
+  const stopped = new AbortController()
+  for (const name of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(name, () => stopped.abort(new Error(`${name}: broken off, nothing is left of it`)))
+  }
+  await runBackupCommand(command, argv, {
+    env: process.env,
+    log: createLog('warn'),
+    stderr: process.stderr,
+    // stdout may be the archive.
+    say: (line) => (argv.includes('-') ? console.error(line) : console.log(line)),
+    signal: stopped.signal,
+  })
+  process.exit(0)
+}
+
 async function main(): Promise<void> {
   try {
     const [command, ...rest] = process.argv.slice(2)
+    const backup = BACKUP_COMMANDS.find((name) => name === command)
+    if (backup !== undefined) return await backUpOrRestore(backup, rest)
     const isCheck = command === CHECK_COMMAND
     const parsed = parseConfig(isCheck ? rest : process.argv.slice(2), process.env)
     if (parsed.kind === 'help') console.log(helpText())

@@ -106,6 +106,18 @@ const TABLE: readonly (readonly [path: string, allowed: readonly string[]])[] = 
   ['src/api/', LEAVES],
   ['src/http/', [...LEAVES, 'src/api/']],
   ['src/telemetry/', SUPPORT],
+  // In place of the service, on its stores.
+  [
+    'src/backup/',
+    [
+      ...SUPPORT,
+      'src/version.ts',
+      'src/machine/',
+      'src/embedded/',
+      'src/store/',
+      'src/store/backup/',
+    ],
+  ],
   ['src/machine/', [...LEAVES, 'src/store/store-log.ts']],
   ['src/embedded/', [...LEAVES, 'src/machine/', ...EMBEDDED_NEEDS]],
   ['src/store/control/', [...STORE_NEEDS, 'src/store/']],
@@ -118,6 +130,7 @@ const TABLE: readonly (readonly [path: string, allowed: readonly string[]])[] = 
   ['src/store/projection/', [...STORE_NEEDS, 'src/store/']],
   ['src/store/raw/', [...STORE_NEEDS, 'src/store/']],
   ['src/store/cluster/', [...STORE_NEEDS, 'src/store/', 'src/store/projection/']],
+  ['src/store/backup/', [...STORE_NEEDS, 'src/store/']],
   ['src/store/', STORE_NEEDS],
   ['src/accept/framing/', SUPPORT],
   ['src/accept/admission/', ACCEPT],

@@ -4,6 +4,7 @@ import { IngestError } from '../errors.ts'
 import { nearest } from '../language/near-words.ts'
 import { hasScope, type Principal, type Scope, type Stream } from '../model/stream.ts'
 import {
+  findStreams,
   findVisibleStream,
   listVisibleStreams,
   type StreamFinder,
@@ -44,7 +45,43 @@ export const STREAM_ARG: StringSchema = {
   description: "A stream's id, or its name: `list_streams` has them",
 }
 
+/** Of tools that look into several. */
+export const STREAMS_ARG: StringSchema = {
+  type: 'string',
+  description: `${STREAM_ARG.description}; or "*": all that you may read`,
+}
+
 const STREAMS_LOOKED_AT_MAX = 1_000
+const ALL_STREAMS = '*'
+
+/** The one that `findCallersStream` finds, or with `*` all that the caller sees. */
+export async function findCallersStreams(
+  streams: StreamFinder & StreamSource,
+  principal: Principal,
+  wanted: unknown,
+): Promise<readonly Stream[]> {
+  if (wanted === ALL_STREAMS) return findStreams(streams, principal, ALL_STREAMS)
+  return [await findCallersStream(streams, principal, wanted)]
+}
+
+/**
+ * What streams are called in results, by id, so that `findCallersStream` finds them: by name, but
+ * by id where several share it, and to callers that may not list streams.
+ */
+export function namesOf(
+  principal: Principal,
+  streams: readonly Stream[],
+): ReadonlyMap<string, string> {
+  const isTold = hasScope(principal, 'streams:read')
+  const times = new Map<string, number>()
+  for (const { name } of streams) times.set(name, (times.get(name) ?? 0) + 1)
+  return new Map(
+    streams.map(({ streamId, name }) => {
+      const id = String(streamId)
+      return [id, isTold && times.get(name) === 1 && !/^\d+$/.test(name) ? name : id]
+    }),
+  )
+}
 
 /**
  * Finds a stream by id or name. Throws `not_found`, with streams that may have been meant when the

@@ -12,7 +12,7 @@ const ANY_MS_MAX = 2_000
 export async function anyMatch(
   deps: SearchDeps,
   request: SearchRequest,
-  stream: Stream,
+  streams: readonly Stream[],
   query: Query | undefined,
   signal: AbortSignal,
 ): Promise<boolean | undefined> {
@@ -26,7 +26,7 @@ export async function anyMatch(
     timeout_ms: ANY_MS_MAX,
   }
   const asked = readSearchRequest(members, deps.nowMs())
-  const task = { request: asked, streams: [stream], includesStreamId: false }
+  const task = { request: asked, streams, includesStreamId: false }
   const text = Buffer.from(await search(deps, task, signal)).toString()
   const { events, complete } = JSON.parse(text) as {
     readonly events: readonly unknown[]

@@ -1,6 +1,7 @@
 /** Why a search found nothing: which clause excludes every event, and what may have been meant. */
 import { format } from '../language/format.ts'
-import { nearest } from '../language/near-words.ts'
+import { nearest, widerClause } from '../language/near-words.ts'
+import { parse } from '../language/parse.ts'
 import type { FieldClause, Query } from '../language/query-tree.ts'
 import { formatTimeMs } from '../model/rfc3339.ts'
 import type { Stream, StreamId } from '../model/stream.ts'
@@ -23,18 +24,22 @@ export interface NothingDeps extends AggregateDeps, FacetsDeps {
 
 interface Asked {
   readonly request: SearchRequest
-  readonly stream: Stream
+  readonly streams: readonly Stream[]
   readonly signal: AbortSignal
 }
 
 interface Explained extends Asked {
-  /** Some of the stream's events may be stored and not counted yet. */
+  /** Some of the events may be stored and not counted yet. */
   readonly waits: boolean
+  /** By how much counts lag behind, in words. */
+  readonly lag: string
 }
 
 const CLAUSES_MAX = 12
 /** Searched for among the events that wait, too. */
 const LOOKED_FOR_MAX = 4
+/** Whose fields are looked through for a similar name. */
+const STREAMS_LOOKED_AT = 8
 const VALUES_LOOKED_AT = 100
 const FIELDS_LOOKED_AT = 1_000
 const HINT_CHARS_MAX = 400
@@ -56,22 +61,24 @@ export async function explainNothing(deps: NothingDeps, asked: Asked): Promise<s
 /**
  * Subtle: events are counted in the projection, and the search that found nothing looked at those
  * that wait for it as well. So a count of 0 proves nothing while some wait: then it is asked again
- * by a search, and only what that does not find is denied.
+ * by a search, which looks into the raw store, and only what that does not find is denied.
  */
 async function explain(deps: NothingDeps, given: Asked): Promise<string[]> {
-  const { request, stream, signal } = given
+  const { request, streams, signal } = given
   const clauses = clausesOf(request.query).slice(0, CLAUSES_MAX)
   const counts = await countEach(deps, given, clauses)
-  const [summary] = await deps.readSummaries([stream.streamId])
-  const newestMs = summary?.newestMs ?? null
-  const asked = { ...given, waits: newestMs !== null && newestMs >= counts.asOfMs }
-  const isThere = (query?: Query) => anyMatch(deps.search, request, stream, query, signal)
-  if (counts.total === 0 && !(asked.waits && (await isThere()))) {
-    return [explainRange(asked, newestMs)]
+  const newestMs = await newestOf(deps, streams)
+  const waits = newestMs !== undefined && newestMs >= counts.asOfMs
+  const asked = { ...given, waits, lag: lagOf(deps, counts.asOfMs) }
+  const isThere = (query?: Query) => anyMatch(deps.search, request, streams, query, signal)
+  if (counts.total === 0) {
+    const isInRange = waits ? await isThere() : false
+    if (isInRange === false) return [explainRange(asked, newestMs)]
+    if (isInRange === undefined) return [`${asked.lag}, and newer events were not looked through`]
   }
   const zero = clauses.filter((_, index) => counts.each[index] === 0)
-  const empty = asked.waits ? await onlyEmpty(zero, isThere) : zero
-  const head = headOf(counts.total, asked.waits)
+  const empty = waits ? await onlyEmpty(zero, isThere) : zero
+  const head = headOf(counts.total, asked)
   if (empty.length === 0) {
     const told = clauses.map((clause, index) => {
       return `${format(clause)} (${counts.each[index] || 'not counted yet'})`
@@ -83,9 +90,23 @@ async function explain(deps: NothingDeps, given: Asked): Promise<string[]> {
   return [...hints.slice(0, 3), ...near.flat()]
 }
 
-function headOf(total: number, waits: boolean): string {
-  if (total === 0) return 'the range holds events that came just now and are not counted yet'
-  return `the range holds ${total} events${waits ? ', not counting what came just now' : ''}`
+async function newestOf(
+  deps: NothingDeps,
+  streams: readonly Stream[],
+): Promise<number | undefined> {
+  const summaries = await deps.readSummaries(streams.map(({ streamId }) => streamId))
+  const times = summaries.flatMap(({ newestMs }) => (newestMs === null ? [] : [newestMs]))
+  return times.length === 0 ? undefined : Math.max(...times)
+}
+
+function lagOf({ nowMs }: NothingDeps, asOfMs: number): string {
+  return `counts are ${Math.max(1, Math.ceil((nowMs() - asOfMs) / 1_000))} s behind`
+}
+
+function headOf(total: number, { waits, lag }: Explained): string {
+  if (!waits) return `the range holds ${total} events`
+  if (total === 0) return `the range holds events that came just now (${lag})`
+  return `the range holds ${total} events and what came just now (${lag})`
 }
 
 /** Those clauses that no event matches at all; of some that is not looked up. */
@@ -113,7 +134,7 @@ function rangeOf({ fromNs, toNs, timeBasis }: SearchRequest) {
 
 async function countEach(
   deps: NothingDeps,
-  { request, stream, signal }: Asked,
+  { request, streams, signal }: Asked,
   clauses: readonly Query[],
 ) {
   const named = clauses.map((clause, index) => {
@@ -121,7 +142,7 @@ async function countEach(
   })
   const members = { ...rangeOf(request), aggregates: [{ fn: 'count', as: 'total' }, ...named] }
   const asked = readAggregateRequest(members, deps.nowMs())
-  const answer = JSON.parse(await aggregateText(deps, asked, [stream], signal)) as {
+  const answer = JSON.parse(await aggregateText(deps, asked, streams, signal)) as {
     readonly total: number
     readonly as_of: string
     readonly rows: readonly Readonly<Record<string, number>>[]
@@ -131,31 +152,46 @@ async function countEach(
   return { total: answer.total, each, asOfMs: Date.parse(answer.as_of) }
 }
 
-function explainRange({ request }: Asked, newestMs: number | null): string {
-  if (newestMs === null) return 'the stream holds no event at all'
+function explainRange({ request, streams }: Asked, newestMs: number | undefined): string {
+  const isOne = streams.length === 1
+  const [whose, its] = isOne ? ['the stream has', 'its'] : ['these streams have', 'their']
+  if (newestMs === undefined) return `${whose} no event at all`
   const newest = formatTimeMs(newestMs)
   const { fromNs, toNs, timeBasis, isOpen } = request
   const range = `from ${formatTimeNs(fromNs)} to ${formatTimeNs(toNs)}`
   if (timeBasis === 'event_time') {
-    const what = `the stream has no event ${range} by the time of the event (time_basis)`
-    return `${what}; its newest was received at ${newest}: set "from", or time_basis=ingested_at`
+    const what = `${whose} no event ${range} by the time of the event (time_basis)`
+    return `${what}; ${its} newest was received at ${newest}: set "from", or time_basis=ingested_at`
   }
   const newestNs = BigInt(newestMs) * NS_PER_MS
   if (newestNs >= fromNs && (isOpen || newestNs < toNs)) {
     return `no event was found ${range}, but one came at ${newest}: search again`
   }
-  return `the stream has no event ${range}; its newest came at ${newest}: set "from"`
+  return `${whose} no event ${range}; ${its} newest came at ${newest}: set "from"`
+}
+
+/** Longer words or values that begin so, else those that resemble the clause's. */
+async function nearValues(deps: NothingDeps, asked: Explained, clause: Query): Promise<string[]> {
+  const { search, request, streams, signal } = { ...deps, ...asked }
+  const wider = widerClause(format(clause))
+  if (wider && (await anyMatch(search, request, streams, parse(wider), signal)) === true) {
+    return [`words and values are matched whole: ${wider} matches some events`]
+  }
+  return clause.kind === 'field' ? likeField(deps, asked, clause) : []
 }
 
 /** Values or fields that resemble those of the clause. */
-async function nearValues(deps: NothingDeps, asked: Explained, clause: Query): Promise<string[]> {
-  if (clause.kind !== 'field') return []
+async function likeField(
+  deps: NothingDeps,
+  asked: Explained,
+  clause: FieldClause,
+): Promise<string[]> {
   const path = pathOf(clause)
   if (path === undefined) return []
-  const { request, stream, signal } = asked
+  const { request, streams, signal } = asked
   const members = { ...rangeOf(request), fields: [path], limit: VALUES_LOOKED_AT }
   const found = JSON.parse(
-    await facets(deps, readFacetsRequest(members, deps.nowMs()), [stream], signal),
+    await facets(deps, readFacetsRequest(members, deps.nowMs()), streams, signal),
   ) as { readonly facets: readonly FacetOf[] }
   const values = (found.facets[0]?.values ?? []).map(({ value }) => {
     return typeof value === 'object' ? JSON.stringify(value) : String(value)
@@ -163,8 +199,8 @@ async function nearValues(deps: NothingDeps, asked: Explained, clause: Query): P
   if (values.length === 0) {
     const { start, end } = clause
     const some: Query = { ...clause, test: { kind: 'exists', start, end } }
-    const isUnknown = asked.waits && (await anyMatch(deps.search, request, stream, some, signal))
-    return isUnknown === false ? nearFields(deps, stream, path) : []
+    const isThere = asked.waits && (await anyMatch(deps.search, request, streams, some, signal))
+    return isThere === false ? nearFields(deps, streams, path) : []
   }
   const wanted = clause.test.kind === 'value' ? format(clause).slice(path.length + 1) : ''
   const near = nearest(wanted, values, (value) => value)
@@ -183,11 +219,22 @@ function pathOf({ field }: FieldClause): string | undefined {
   return field.kind === 'path' && field.parts.length === 1 ? field.parts[0] : undefined
 }
 
-async function nearFields(deps: NothingDeps, stream: Stream, path: string): Promise<string[]> {
+async function nearFields(
+  deps: NothingDeps,
+  streams: readonly Stream[],
+  path: string,
+): Promise<string[]> {
+  if (streams.length > STREAMS_LOOKED_AT) return []
   const page = { after: undefined, prefix: undefined, type: undefined, conflict: undefined }
-  const known = await deps.listFields(stream.streamId, { ...page, limit: FIELDS_LOOKED_AT })
-  if (known.some((field) => field.path === path)) return [`${path} has no value in this range`]
-  const near = nearest(path, known, (field) => field.path).map((field) => field.path)
+  const lists = await Promise.all(
+    streams.map(({ streamId }) => {
+      return deps.listFields(streamId, { ...page, limit: FIELDS_LOOKED_AT })
+    }),
+  )
+  const known = [...new Set(lists.flat().map((field) => field.path))]
+  if (known.includes(path)) return [`${path} has no value in this range`]
+  const near = nearest(path, known, (one) => one)
   const told = near.length > 0 ? `; perhaps: ${near.join(', ')}` : '; describe_stream lists them'
-  return [`the stream has no field ${path}${told}`]
+  const whose = streams.length === 1 ? 'the stream has' : 'these streams have'
+  return [`${whose} no field ${path}${told}`]
 }

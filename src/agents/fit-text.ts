@@ -5,18 +5,23 @@
 import { stringEnd } from '../api/json-text.ts'
 import { MCP_RESULT_CHARS_MAX, MCP_STRING_CHARS_MAX } from '../limits.ts'
 
+export const CUT_MARK = '…(+'
+/** What follows the mark, and the way to what was cut. */
+export const CUT_HINT =
+  '…(+n) ends what is cut, by n characters: get_event with "field" reads a value whole'
+
 /** Reserved for what surrounds the rows: cursors, hints, notes on the answer itself. */
 const FRAME_CHARS = 4_000
 const HIGH_SURROGATE_END = /[\ud800-\udbff]$/
 
-/** Cuts each string of `json`, names too, at `MCP_STRING_CHARS_MAX`: `…(+n)` for n more. */
-export function cutStrings(json: string): string {
+/** Cuts each string of `json`, names too, at so many characters: `…(+n)` for n more. */
+export function cutStrings(json: string, charsMax = MCP_STRING_CHARS_MAX): string {
   const pieces: string[] = []
   let from = 0
   for (let at = json.indexOf('"'); at >= 0; ) {
     const end = stringEnd(json, at) + 1
-    if (end - at > MCP_STRING_CHARS_MAX + 2) {
-      pieces.push(json.slice(from, at), cutString(json.slice(at, end)))
+    if (end - at > charsMax + 2) {
+      pieces.push(json.slice(from, at), cutString(json.slice(at, end), charsMax))
       from = end
     }
     at = json.indexOf('"', end)
@@ -25,14 +30,14 @@ export function cutStrings(json: string): string {
   return pieces.join('')
 }
 
-function cutString(token: string): string {
-  return JSON.stringify(cutText(JSON.parse(token) as string, MCP_STRING_CHARS_MAX))
+function cutString(token: string, charsMax: number): string {
+  return JSON.stringify(cutText(JSON.parse(token) as string, charsMax))
 }
 
 export function cutText(text: string, charsMax: number): string {
   if (text.length <= charsMax) return text
   const kept = text.slice(0, charsMax).replace(HIGH_SURROGATE_END, '')
-  return `${kept}…(+${text.length - kept.length})`
+  return `${kept}${CUT_MARK}${text.length - kept.length})`
 }
 
 /** As many of the first `rows` as fit, with commas between them. */

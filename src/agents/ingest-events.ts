@@ -73,7 +73,10 @@ export function ingestEventsTool(deps: IngestEventsDeps): AgentTool {
       if (args.dry_run === true) {
         const { report, payloads } = await deps.tryEvents(stream, kind, body)
         const redacted = await redactions(deps.preview, stream, samples)
-        const stored = fitRows(payloads.map(cutStrings), 24_000)
+        const stored = fitRows(
+          payloads.map((row) => cutStrings(row)),
+          24_000,
+        )
         const { event_ids: _, ...told } = report
         return tell({ ...told, dry_run: true }, redacted, {
           would_store: `[${stored.json}]`,

@@ -60,7 +60,7 @@ export function tailSampleTool(deps: TailSampleDeps): AgentTool {
       await deps.tails.prepare(tokenId)
       const asked = { stream, query: String(query), limitPerS: undefined, tokenId, renew }
       await deps.tails.sample(asked, (item) => sample.add(item), over)
-      const shown = fitRows(sample.records.map(tellRecord))
+      const shown = fitRows(sample.records.map((record) => tellRecord(record)))
       const isCut = shown.isCut || sample.leftOut > 0
       const tail = `"shown":${shown.count},"left_out":${sample.leftOut},"truncated":${isCut}`
       return `{"events":[${shown.json}],${tail}}`

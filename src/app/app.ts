@@ -17,6 +17,7 @@ import { BodyBudget } from '../http/body-budget.ts'
 import { describeRoutes } from '../http/describe-routes.ts'
 import type { Guard } from '../http/guard.ts'
 import { type LoadedEngine, loadEngine } from '../http/load-engine.ts'
+import { assertCanListen } from '../http/probe-port.ts'
 import { createServer } from '../http/server.ts'
 import { BATCH_BYTES_TARGET } from '../limits.ts'
 import { openDataDirectory } from '../machine/data-directory.ts'
@@ -62,6 +63,8 @@ export interface App {
 
 /** What happens outside the requests: to be logged, and in the end fatal. */
 export interface AppEvents {
+  /** The data directory is ours and the port is free: what takes a while begins. */
+  readonly onStarting: () => void
   /** This process can do no more good: stop it, so that it is started again. */
   readonly onFatal: (reason: string) => void
 }
@@ -83,21 +86,24 @@ export async function startApp(config: Config, log: Log, events: AppEvents): Pro
   }
   try {
     const loaded = loadEngine()
-    return await start(createContext(config, log, { events, stoppers, loaded }), loaded, stopAll)
+    const context = createContext(config, log, { events, stoppers, loaded })
+    return await start(context, { ...loaded, ...events, stopAll })
   } catch (cause) {
     await stopAll()
     throw cause
   }
 }
 
-async function start(
-  context: Context,
-  { engine }: LoadedEngine,
-  stopAll: () => Promise<void>,
-): Promise<App> {
+interface Starting extends LoadedEngine, AppEvents {
+  readonly stopAll: () => Promise<void>
+}
+
+async function start(context: Context, { engine, onStarting, stopAll }: Starting): Promise<App> {
   const { config, log, metrics, health, stoppers } = context
   const directory = await openDataDirectory(config.dataDir, log)
   stoppers.push(() => directory.close())
+  await assertCanListen(config.host, config.port)
+  onStarting()
   const stores = await openStores(context, directory)
   const plane = startControl(context, stores)
   const { control, credentials } = plane

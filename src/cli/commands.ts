@@ -37,8 +37,12 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     }))
   }),
 }
-/** `bin/sluice` starts the service itself: this program knows nothing of it. */
-const SERVE = 'serve'
+/** `bin/sluice` runs these on the service's own machine: this program knows nothing of them. */
+const OWN_MACHINE: Readonly<Record<string, string>> = {
+  serve: 'Start the service itself; serve --help has its options.',
+  backup: 'Everything that cannot be rebuilt into one file, while the service runs.',
+  restore: 'A backup into a new data directory or an empty database.',
+}
 
 const SHARED_OPTIONS: Options = {
   url: { type: 'string' },
@@ -69,8 +73,9 @@ export async function main(args: readonly string[], env: NodeJS.ProcessEnv): Pro
   }
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
   try {
-    if (name === SERVE || name.startsWith('-')) {
-      throw new UsageError('the service is started by npm start, or by bin/sluice serve')
+    if (Object.hasOwn(OWN_MACHINE, name) || name.startsWith('-')) {
+      const how = 'the service is started by npm start, or by bin/sluice serve'
+      throw new UsageError(`${how}; bin/sluice has backup and restore, too`)
     }
     if (command === undefined) {
       throw new UsageError(`there is no command ${name}; there are ${names().join(', ')}`)
@@ -170,7 +175,9 @@ function overview(): string {
     'Usage: sluice <command> [options]',
     '',
     ...lines,
-    `  ${SERVE.padEnd(NAME_WIDTH)}Start the service itself; ${SERVE} --help has its options.`,
+    '',
+    "On the service's own machine:",
+    ...Object.entries(OWN_MACHINE).map(([name, text]) => `  ${name.padEnd(NAME_WIDTH)}${text}`),
     '',
     "sluice <command> --help shows a command's options. A query that begins with - goes after --.",
     '',

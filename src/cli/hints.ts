@@ -1,6 +1,6 @@
 /** Why nothing was found, as far as it can be found out: on stderr, for people. */
 import { format } from '../language/format.ts'
-import { nearest } from '../language/near-words.ts'
+import { nearest, widerClause } from '../language/near-words.ts'
 import { parse } from '../language/parse.ts'
 import type { FieldClause, Query } from '../language/query-tree.ts'
 import type { ChosenStreams } from './chosen-streams.ts'
@@ -23,6 +23,10 @@ const TIMEOUT_MS = 10_000
 const CLAUSES_MAX = 12
 const FIELDS_MAX = 10_000
 const STREAMS_MAX = 8
+/** Clauses that are asked for once more, among what is not counted yet. */
+const LOOKED_FOR_MAX = 4
+/** Fields are learned a second or so after their first event, by another node a minute later. */
+const LEARNED_WITHIN = { from: '-10m', time_basis: 'ingested_at' } as const
 /** All times that an event may have. */
 const EVER = { from: '0000-01-01T00:00:00Z', to: '9999-12-31T23:59:59Z' } as const
 
@@ -51,10 +55,24 @@ async function hintsOf(invocation: Invocation, nothing: Nothing): Promise<string
   }
   const unknown = await unknownFields(invocation, nothing, parse(query))
   if (unknown.length > 0) return unknown
-  const { total, empty } = await countClauses(invocation, nothing)
-  if (total > 0) {
-    const told = empty.length === 0 ? '' : `; none has ${empty.join(', nor ')}`
-    return [`${total} events are in the range${told}`]
+  const { total, empty, lag } = await countClauses(invocation, nothing)
+  // Counts follow ingest by some seconds, searches do not: what they find is there.
+  const isThere = async (text: string) => {
+    return (await findOne(invocation, nothing, text, 'newest', range)) !== undefined
+  }
+  if (total > 0 || (await isThere(''))) {
+    const missing: string[] = []
+    for (const clause of empty.slice(0, LOOKED_FOR_MAX)) {
+      if (!(await isThere(clause))) missing.push(clause)
+    }
+    const told = missing.length === 0 ? '' : `; none has ${missing.join(', nor ')}`
+    const wider = missing.map(widerClause).find((one) => one !== undefined)
+    const longer = wider !== undefined && (await isThere(wider)) ? [wider] : []
+    const head = total > 0 ? `${total} events are` : `events that came just now (${lag}) are`
+    return [
+      `${head} in the range${told}`,
+      ...longer.map((one) => `words and values are matched whole: ${one} finds some`),
+    ]
   }
   const newest = await findOne(invocation, nothing, '', 'newest')
   if (newest === undefined) return ['there is no event at all']
@@ -73,11 +91,8 @@ async function findOne(
 ): Promise<EventRecord | undefined> {
   const asked = {
     query,
+    ...{ order, limit: 1, time_basis: clock.basis, timeout_ms: TIMEOUT_MS },
     ...range,
-    order,
-    limit: 1,
-    time_basis: clock.basis,
-    timeout_ms: TIMEOUT_MS,
   }
   const body = { ...streams.members, ...asked }
   const path = streams.pathOf('search')
@@ -110,20 +125,25 @@ async function countClauses({ client, values }: Invocation, nothing: Nothing) {
       ...texts.map((text, index) => ({ fn: 'count', query: text, as: `c${index}` })),
     ],
   }
-  const { rows } = await client.json<{
+  const { rows, lag_ms } = await client.json<{
     readonly rows: readonly Readonly<Record<string, number>>[]
+    readonly lag_ms: number
   }>(streams.pathOf('query'), { body })
   const row = rows[0] ?? {}
-  return { total: row.all ?? 0, empty: texts.filter((_, index) => row[`c${index}`] === 0) }
+  const empty = texts.filter((_, index) => row[`c${index}`] === 0)
+  const lag = `counts are ${Math.max(1, Math.ceil(lag_ms / 1_000))} s behind`
+  return { total: row.all ?? 0, empty, lag }
 }
 
 /** Fields that the query names and none of the streams ever had. */
 async function unknownFields(
-  { client }: Invocation,
-  { streams }: Nothing,
+  invocation: Invocation,
+  nothing: Nothing,
   query: Query,
 ): Promise<string[]> {
-  const asked = new Set(pathsOf(query))
+  const { client } = invocation
+  const { streams } = nothing
+  const asked = new Map(fieldsOf(query))
   if (asked.size === 0 || streams.streams.length === 0) return []
   const known = new Set<string>()
   for (const { id } of streams.streams.slice(0, STREAMS_MAX)) {
@@ -135,22 +155,29 @@ async function unknownFields(
     for (const { path } of page.fields) known.add(path)
   }
   if (streams.streams.length > STREAMS_MAX) return []
-  return [...asked]
-    .filter((path) => !known.has(path))
-    .map((path) => {
-      const near = nearest(path, known, (one) => one)
-      const told = near.length > 0 ? `; perhaps ${near.join(', ')}` : ': sluice schema lists them'
-      return `there is no field ${path}${told}`
-    })
+  const hints: string[] = []
+  for (const [path, exists] of asked) {
+    if (known.has(path)) continue
+    // A field that came just now is not learned yet.
+    if ((await findOne(invocation, nothing, exists, 'newest', LEARNED_WITHIN)) !== undefined)
+      continue
+    const near = nearest(path, known, (one) => one)
+    const told = near.length > 0 ? `; perhaps ${near.join(', ')}` : ': sluice schema lists them'
+    hints.push(`there is no field ${path}${told}`)
+  }
+  return hints
 }
 
-function* pathsOf(query: Query): Generator<string> {
+/** Each path, and the query for whether it is there. */
+function* fieldsOf(query: Query): Generator<readonly [path: string, exists: string]> {
   if (query.kind === 'and' || query.kind === 'or') {
-    for (const clause of query.clauses) yield* pathsOf(clause)
-  } else if (query.kind === 'field') yield* pathOf(query)
+    for (const clause of query.clauses) yield* fieldsOf(clause)
+  } else if (query.kind === 'field') yield* fieldOf(query)
 }
 
 /** What is in arrays is left alone: the catalog has it under other names. */
-function* pathOf({ field }: FieldClause): Generator<string> {
-  if (field.kind === 'path' && field.parts.length === 1) yield field.parts[0]!
+function* fieldOf(clause: FieldClause): Generator<readonly [path: string, exists: string]> {
+  const { field, start, end } = clause
+  if (field.kind !== 'path' || field.parts.length !== 1) return
+  yield [field.parts[0]!, format({ ...clause, test: { kind: 'exists', start, end } })]
 }

@@ -71,7 +71,7 @@ export async function startEmbeddedClickHouse(
     socket.close()
     throw cause
   }
-  log.info({ pid: supervisor.pid }, 'embedded ClickHouse is up')
+  log.info({ storePid: supervisor.pid }, 'embedded ClickHouse is up')
   return {
     url: unixClickHouseUrl(USER, host.password, join(socket.path, SOCKET_NAME)),
     pid: () => supervisor.pid,
@@ -170,7 +170,10 @@ class Host {
     if (!Number.isSafeInteger(pid) || pid <= 1 || !isAlive(pid)) return
     const isHost = commandLine(pid)?.some((part) => part.includes('clickhouse-host')) === true
     if (!isHost || !worksIn(pid, this.directory)) return
-    this.#log.warn({ pid }, 'an embedded ClickHouse of an earlier process still runs; ending it')
+    this.#log.warn(
+      { storePid: pid },
+      'an embedded ClickHouse of an earlier process still runs; ending it',
+    )
     if (await waitUntilGone(pid, ORPHAN_MS_MAX)) return
     sendSignal(pid, 'SIGKILL')
     await waitUntilGone(pid, ORPHAN_MS_MAX)

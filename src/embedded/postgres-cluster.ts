@@ -175,7 +175,7 @@ export async function endOrphans(pgData: string, log: StoreLog): Promise<void> {
   const isOurs = Number.isSafeInteger(pid) && pid > 1 && isAlive(pid) && worksIn(pid, pgData)
   if (isOurs) await endPostmaster(pid, log)
   const children = processesIn(pgData)
-  if (children.length > 0) log.warn({ pids: children }, 'waiting for old PostgreSQL processes')
+  if (children.length > 0) log.warn({ storePids: children }, 'waiting for old PostgreSQL processes')
   for (const child of children) {
     if (await waitUntilGone(child, ORPHAN_MS_MAX)) continue
     sendSignal(child, 'SIGKILL')
@@ -194,7 +194,10 @@ export function clearLockFiles(pgData: string): void {
 }
 
 async function endPostmaster(pid: number, log: StoreLog): Promise<void> {
-  log.warn({ pid }, 'a PostgreSQL of an earlier process still runs on our data; stopping it')
+  log.warn(
+    { storePid: pid },
+    'a PostgreSQL of an earlier process still runs on our data; stopping it',
+  )
   for (const signal of ['SIGINT', 'SIGQUIT', 'SIGKILL'] as const) {
     sendSignal(pid, signal)
     if (await waitUntilGone(pid, ORPHAN_MS_MAX)) return

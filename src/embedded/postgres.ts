@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FileLock } from '../machine/file-lock.ts'
-import { sendSignal } from '../machine/processes.ts'
+import { sendSignal, tryRead } from '../machine/processes.ts'
 import { Postgres } from '../store/postgres.ts'
 import { StoreError } from '../store/store-error.ts'
 import type { StoreLog } from '../store/store-log.ts'
@@ -117,13 +117,33 @@ export async function startEmbeddedPostgres(
     await stop()
     throw cause
   }
-  log.info({ pid: supervisor.pid }, 'embedded PostgreSQL is up')
+  log.info({ storePid: supervisor.pid }, 'embedded PostgreSQL is up')
   return {
     url: server.url(DATABASE),
     pid: () => supervisor.pid,
     restartCount: () => supervisor.restartCount,
     stop,
   }
+}
+
+/**
+ * Where the embedded PostgreSQL of a running service answers. Throws `StoreError` when its password
+ * cannot be read; `close` ends what the URL needs.
+ */
+export function runningPostgresUrl(given: string): { url: string; close(): void } {
+  const dataDir = realpathSync(given)
+  const password = tryRead(join(dataDir, 'postgres-password'))?.trim()
+  if (!password) {
+    const text = `cannot read ${join(dataDir, 'postgres-password')}: run this as the service's user`
+    throw new StoreError('other', text)
+  }
+  const socket = openSocketDirectory(join(dataDir, 'postgres'), SOCKET_NAME)
+  return { url: urlOf(socket, password, DATABASE), close: () => socket.close() }
+}
+
+function urlOf({ path }: SocketDirectory, password: string, database: string): string {
+  const host = encodeURIComponent(path)
+  return `postgres://${SUPERUSER}:${password}@${host}:${SOCKET_PORT}/${database}`
 }
 
 interface ServerOptions {
@@ -144,8 +164,7 @@ class Server {
   }
 
   url(database: string): string {
-    const host = encodeURIComponent(this.#socket.path)
-    return `postgres://${SUPERUSER}:${this.#options.password}@${host}:${SOCKET_PORT}/${database}`
+    return urlOf(this.#socket, this.#options.password, database)
   }
 
   async start(signal: AbortSignal): Promise<Running> {

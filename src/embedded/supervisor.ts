@@ -112,7 +112,7 @@ export class Supervisor {
           await running.stop() // `stop` was called meanwhile and could not see this one.
           return undefined
         }
-        log.info({ pid: running.pid, restartCount: this.#restartCount }, `${name} is back`)
+        log.info({ storePid: running.pid, restartCount: this.#restartCount }, `${name} is back`)
         this.#say('running')
         return running
       } catch (cause) {

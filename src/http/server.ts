@@ -3,7 +3,6 @@
  *
  * A path that some route knows answers 405 with `Allow` to other methods; GET routes answer HEAD.
  */
-import { createServer as createProbe } from 'node:net'
 import { IngestError } from '../errors.ts'
 import { BODY_IDLE_MS_MAX, LINGER_BYTES_MAX, LINGER_MS_MAX, REPLY_BYTES_MAX } from '../limits.ts'
 import type {
@@ -27,6 +26,7 @@ import { InFlight } from './in-flight.ts'
 import { loadEngine } from './load-engine.ts'
 import { LoosePaths } from './loose-paths.ts'
 import { rawMessage } from './message.ts'
+import { cannotListen, findFreePort, whyNotBound } from './probe-port.ts'
 import { problemReply } from './problem.ts'
 
 export type Fallback = (exchange: Exchange, allow: string | undefined) => Reply | Promise<Reply>
@@ -144,8 +144,7 @@ class Server implements HttpServer, ExchangeHost {
   async listen(host: string, port: number): Promise<number> {
     const token = await (port === 0 ? this.#bindAny(host) : this.#bind(host, port))
     if (token === false) {
-      const failure = await explainBindFailure(host, port)
-      throw new Error(`${failure}; choose others with --host and --port`)
+      throw cannotListen(await whyNotBound(host, port))
     }
     this.#listenToken = token
     this.#sweepTimer = setInterval(() => this.#sweep(), this.#sweepMs)
@@ -181,7 +180,7 @@ class Server implements HttpServer, ExchangeHost {
     if (this.stopping || this.#address === undefined) return undefined
     const { host, port } = this.#address
     const token = await this.#bind(host, port)
-    if (token === false) return explainBindFailure(host, port)
+    if (token === false) return whyNotBound(host, port)
     if (this.stopping) this.engine.closeListenSocket(token)
     else this.#listenToken = token
     return undefined
@@ -362,37 +361,4 @@ function defaultFallback(_exchange: Exchange, allow: string | undefined): Reply 
   const code = allow === undefined ? 'not_found' : 'method_not_allowed'
   const detail = allow === undefined ? 'there is nothing at this path' : `this path takes ${allow}`
   return problemReply(new IngestError(code, detail))
-}
-
-/** 0 when there is none, or `host` cannot be listened on. */
-function findFreePort(host: string): Promise<number> {
-  return new Promise((resolve) => {
-    const probe = createProbe()
-    probe.once('error', () => resolve(0))
-    probe.listen({ host, port: 0, exclusive: true }, () => {
-      const address = probe.address()
-      const port = typeof address === 'object' && address !== null ? address.port : 0
-      probe.close(() => resolve(port))
-    })
-  })
-}
-
-/** The engine only says that binding failed; node:net, tried once on the same address, says why. */
-function explainBindFailure(host: string, port: number): Promise<string> {
-  return new Promise((resolve) => {
-    const probe = createProbe()
-    const explain = (reason: string) => {
-      resolve(`cannot listen on ${host}:${port}: ${reason}`)
-    }
-    probe.once('error', (error: NodeJS.ErrnoException) => {
-      if (error.code === 'EADDRINUSE') explain('another process uses this port')
-      else if (error.code === 'EACCES') explain('not permitted to use this port')
-      else if (error.code === 'EADDRNOTAVAIL') explain('this machine has no such address')
-      else explain(error.code ?? error.message)
-    })
-    probe.listen({ host, port, exclusive: true }, () => {
-      probe.close()
-      explain('the port is in use or was until a moment ago')
-    })
-  })
 }

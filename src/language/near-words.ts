@@ -17,6 +17,18 @@ export function nearest<T>(word: string, known: Iterable<T>, textOf: (one: T) =>
   return rated.slice(0, SHOWN_MAX).map(({ one }) => one)
 }
 
+/** A word, or a field's plain value, as `format` writes it. */
+const BEGINNING = /^(?:[\p{L}\p{N}_.@-]+:)?[\p{L}\p{N}_]{2,64}$/u
+
+/**
+ * A clause that also finds longer words: for `exhaust` it is `exhaust*`, which finds "exhausted".
+ * Words are whole words and values whole values, and who begins does not know that. Undefined for
+ * what is no single word.
+ */
+export function widerClause(clause: string): string | undefined {
+  return BEGINNING.test(clause) ? `${clause}*` : undefined
+}
+
 /** Levenshtein distance: characters to add, remove or replace. */
 function distanceOf(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, index) => index)

@@ -52,6 +52,12 @@ describe('one service', () => {
     assert.equal(statSync(dataDir).mode & 0o077, 0)
   })
 
+  test('no line of the log has a member twice', () => {
+    const lines = service.output.split('\n').filter((line) => line.startsWith('{"'))
+    assert.ok(lines.some((line) => /"storePid":\d+.*embedded PostgreSQL is up/.test(line)))
+    for (const line of lines) assert.equal(JSON.stringify(JSON.parse(line)), line)
+  })
+
   test('the line it prints to try it works when it is pasted', () => {
     const line = /in another shell:\n {2}(.+)\n/.exec(service.output)?.[1] ?? ''
     for (const shell of ['sh', 'bash']) {
@@ -74,12 +80,11 @@ describe('one service', () => {
     copyTemplate(other)
     try {
       const args = ['--data', other, '--port', String(service.port)]
-      const { code, stderr } = await Service.runToEnd(args)
+      const { code, stdout, stderr } = await Service.runToEnd(args)
       assert.equal(code, 1)
-      assert.match(
-        stderr,
-        /sluice: cannot listen on 127\.0\.0\.1:\d+: .*; choose others with --host/,
-      )
+      assert.match(stderr, /sluice: cannot listen on 127\.0\.0\.1:\d+: another process uses/)
+      assert.match(stderr, /choose others with --host and --port \(SLUICE_HOST, SLUICE_PORT\)/)
+      assert.doesNotMatch(stdout + stderr, /Starting the stores|is up/, 'before anything starts')
       assert.deepEqual(await untilNoneUnder(other, 2_000), [])
     } finally {
       await removeDataDir(other)

@@ -155,14 +155,41 @@ function assertKnown(
   }
 }
 
+/**
+ * Makes the tables as a Sluice of these migrations had them, in the caller's transaction. Throws
+ * `StoreError` where the database holds a Sluice already, or where the migrations are not ours.
+ */
+export async function createTables(
+  client: PostgresClient,
+  wanted: readonly (Applied & { readonly version: number })[],
+): Promise<void> {
+  await client.query('SELECT pg_advisory_xact_lock($1)', [LOCK_KEY])
+  const { rows } = await client.query<{ readonly there: boolean }>(
+    "SELECT to_regclass('schema_migrations') IS NOT NULL AS there",
+  )
+  if (rows[0]?.there === true) {
+    throw new StoreError('other', 'the database already holds a Sluice: name an empty one')
+  }
+  const applied = new Map(wanted.map((migration) => [migration.version, migration]))
+  assertKnown(applied, MIGRATIONS)
+  await readApplied(client) // Makes the table.
+  for (const migration of MIGRATIONS) {
+    if (applied.has(migration.version)) await run(client, migration)
+  }
+}
+
+async function run(client: PostgresClient, migration: Migration): Promise<void> {
+  await client.query(migration.sql)
+  await client.query(
+    'INSERT INTO schema_migrations (version, name, checksum) VALUES ($1, $2, $3)',
+    [migration.version, migration.name, checksumOf(migration)],
+  )
+}
+
 async function apply(client: PostgresClient, migration: Migration): Promise<void> {
   try {
     await client.query('BEGIN')
-    await client.query(migration.sql)
-    await client.query(
-      'INSERT INTO schema_migrations (version, name, checksum) VALUES ($1, $2, $3)',
-      [migration.version, migration.name, checksumOf(migration)],
-    )
+    await run(client, migration)
     await client.query('COMMIT')
   } catch (cause) {
     const { kind, message, code } = toStoreError(cause)

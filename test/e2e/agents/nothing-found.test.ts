@@ -5,6 +5,7 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { CommandLine } from '../../cli/run-cli.ts'
 import { Api, type Stream } from '../../support/api.ts'
 import { makeDataDir, removeDataDir, Service } from '../../support/service.ts'
 import { type Agent, connectAgent, createToken } from './agent-client.ts'
@@ -41,6 +42,7 @@ test('events that wait are in the range, and are what clauses are about', async 
   assert.equal((await api.ingest(stream.key, line)).status, 200)
   const level = await hintsOf(stream, 'level:warn')
   assert.doesNotMatch(level, DENIALS)
+  assert.match(level, /events that came just now \(counts are \d+ s behind\)/)
   assert.match(level, /none matches the clause: level:warn/)
   const both = await hintsOf(stream, 'level:error code:8 refused')
   assert.doesNotMatch(both, DENIALS)
@@ -69,6 +71,19 @@ test('events that wait count beside those that are projected', async () => {
   assert.doesNotMatch(told, DENIALS)
   assert.match(told, /none matches the clause: zone:c/)
   assert.doesNotMatch(told, /clause: level:error/)
+})
+
+test('the command line denies nothing that waits, and says how far counts are behind', async () => {
+  const stream = await api.createStream({ name: 'just-now' })
+  const line = '{"level":"error","brand_new":7,"message":"payment refused"}'
+  assert.equal((await api.ingest(stream.key, line)).status, 200)
+  const cli = new CommandLine(service)
+  const { code, err } = await cli.run(['search', 'just-now', 'level:error brand_new:8'])
+  assert.equal(code, 1)
+  assert.doesNotMatch(err, /no event is in|there is no field|none has level/)
+  const word = await cli.run(['search', 'just-now', 'refus'])
+  assert.match(word.err, /none has refus\nwords and values are matched whole: refus\* finds some/)
+  assert.match(err, /events that came just now \(counts are \d+ s behind\).*none has brand_new:8/)
 })
 
 test('a stream is hinted at only to a token that may list streams', async () => {

@@ -7,6 +7,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
+  MCP_AROUND_CHARS_MAX,
   MCP_CELLS_MAX,
   MCP_RESULT_CHARS_MAX,
   MCP_SEARCH_EVENTS_MAX,
@@ -35,7 +36,9 @@ before(async () => {
   })
   assert.equal((await api.ingest(stream.key, [...lines, ODD].join('\n'))).status, 200)
   agent = await connectAgent(service, await createToken(api, ['streams:read', 'events:read']))
+  const [day, events] = await sendDay()
   await untilProjected(EVENTS + 1)
+  await untilProjected(events, day.id)
 })
 
 after(async () => {
@@ -44,13 +47,29 @@ after(async () => {
   await removeDataDir(dataDir)
 })
 
-async function untilProjected(events: number): Promise<void> {
+async function untilProjected(events: number, id = stream.id): Promise<void> {
   for (let tries = 0; tries < 200; tries++) {
-    const { total } = await agent.json('aggregate', { stream: stream.id })
+    const { total } = await agent.json('aggregate', { stream: id })
     if (Number(total) === events) return
     await sleep(50)
   }
   assert.fail('the projection does not catch up')
+}
+
+/** A day of events of eight services and a rare one; how many events that are. */
+async function sendDay(): Promise<readonly [stream: Stream, events: number]> {
+  const day = await api.createStream({ name: 'a day' })
+  const startMs = Date.UTC(2026, 0, 31)
+  const at = (hour: number) => new Date(startMs + hour * 3_600_000 + 60_000).toISOString()
+  const lines = [JSON.stringify({ timestamp: at(17), service: 'rare', ms: 1 })]
+  for (let service = 0; service < 8; service++) {
+    for (let hour = 0; hour < 24; hour++) {
+      const event = { timestamp: at(hour), service: `service-number-${service}`, ms: hour + 1 / 3 }
+      for (let n = 0; n < 1 + ((hour * 7 + service) % 12); n++) lines.push(JSON.stringify(event))
+    }
+  }
+  assert.equal((await api.ingest(day.key, lines.join('\n'))).status, 200)
+  return [day, lines.length]
 }
 
 type Rows = readonly Readonly<Record<string, unknown>>[]
@@ -76,6 +95,14 @@ test('describe_stream tells fields, their values, shapes and the language', asyn
   ])
   assert.equal((told.shapes as Rows).length, 2)
   assert.match(String(told.query_language), /level:error/)
+  // Of values that never repeat one sample tells as much as five.
+  const [message] = (told.fields as Rows).filter(({ path }) => path === 'message')
+  assert.equal(message?.top, undefined)
+  assert.match(String(message?.sample), /order \d+ paid|odd/)
+  for (const field of told.fields as Rows) {
+    assert.ok(field.top === undefined || field.sample === undefined)
+    assert.equal(field.samples, undefined)
+  }
   const one = await agent.json('describe_stream', { stream: 'shop', prefix: 'lev', limit: 1 })
   assert.equal((one.fields as Rows).length, 1)
 })
@@ -118,6 +145,7 @@ test('a search that finds nothing says which clause excludes all, and near value
   }
   assert.match(await ask('level:eror paid'), /none matches the clause: level:eror/)
   assert.match(await ask('level:eror paid'), /near values of level: "error"/)
+  assert.match(await ask('pai'), /matched whole: pai\* matches some events/)
   assert.match(await ask('levle:error'), /no field levle; perhaps: level/)
   assert.match(await ask('level:error n:1'), /each clause alone matches some/)
   const past = { from: '2020-01-01T00:00:00Z', to: '2020-01-02T00:00:00Z' }
@@ -161,6 +189,81 @@ test('aggregate counts in groups, and cuts what is too much', async () => {
   assert.ok((much.rows as Rows).length * 4 <= MCP_CELLS_MAX)
   assert.equal(much.truncated, true)
   assert.match(String(much.hint), /more rows/)
+})
+
+test('a day by hour of eight services is a short series, without its zeros', async () => {
+  const range = { from: '2026-01-31T00:00:00Z', to: '2026-02-01T00:00:00Z' }
+  const asked = {
+    ...{ stream: 'a day', ...range, time_basis: 'event_time' },
+    group_by: ['service', { bucket: '1h' }],
+    aggregates: [{ fn: 'count' }, { fn: 'avg', field: 'ms' }],
+  }
+  const { text } = await agent.call('aggregate', asked)
+  assert.ok(text.length <= 4_000, `${text.length} characters`)
+  const told = JSON.parse(text)
+  assert.deepEqual([told.start, told.step, told.steps], ['2026-01-31T00:00:00.000Z', '1h', 24])
+  assert.match(told.form, /a value for each step, from start/)
+  assert.equal(told.series.length, 9)
+  const [rare] = (told.series as Rows).filter(({ service }) => service === 'rare')
+  assert.deepEqual(rare, { service: 'rare', count: { 17: 1 }, 'avg(ms)': { 17: 1 } })
+  const [first] = (told.series as Rows).filter(({ service }) => service === 'service-number-0')
+  const expected = Array.from({ length: 24 }, (_, hour) => 1 + ((hour * 7) % 12))
+  assert.deepEqual(first?.count, expected)
+  const means = (first?.['avg(ms)'] ?? []) as readonly number[]
+  assert.equal(means[2], 2.33333)
+})
+
+test('what is around an event is short, says what it cut, and all of it can be read', async () => {
+  const long = await api.createStream({ name: 'long' })
+  const stack = (n: number) => `Error ${n}\n${'    at frame "x" (file.ts:1:1)\n'.repeat(300)}`
+  const lines = Array.from({ length: 41 }, (_, n) => {
+    return JSON.stringify({ n, message: `m${n}`, http: { path: '/x' }, stack: stack(n) })
+  })
+  assert.equal((await api.ingest(long.key, lines.join('\n'))).status, 200)
+  const { events } = await agent.json('search_events', { stream: 'long', query: 'n:20' })
+  const { id } = (events as Rows)[0]!
+  const { text } = await agent.call('get_event', { stream: 'long', id, around: 20 })
+  assert.ok(text.length <= MCP_AROUND_CHARS_MAX, `${text.length} characters`)
+  const told = JSON.parse(text)
+  const shown = told.before.length + told.after.length
+  assert.equal(shown + told.left_out, 40)
+  assert.ok(shown >= 20, `${shown} of 40 events`)
+  assert.match(JSON.stringify(told.event), /…\(\+\d{4}\)/)
+  assert.match(told.hint, /get_event with "field" reads a value whole/)
+  let read = ''
+  for (let offset: number | null = 0; offset !== null; ) {
+    const part = await agent.json('get_event', { stream: 'long', id, field: 'stack', offset })
+    read += part.piece
+    offset = part.next_offset as number | null
+  }
+  assert.equal(read, stack(20))
+  const path = await agent.json('get_event', { stream: 'long', id, field: 'http.path' })
+  assert.deepEqual(path, {
+    ...{ field: 'http.path', is_string: true, chars: 2, piece: '/x', next_offset: null },
+  })
+  const none = await agent.call('get_event', { stream: 'long', id, field: 'http.none' })
+  assert.match(none.text, /not_found: the event has no such field/)
+})
+
+test('a search in all streams names the stream of each event', async () => {
+  const [one, two] = [await api.createStream({ name: 'one' }), await api.createStream()]
+  const word = 'everywhere'
+  for (const { key } of [one, two]) await api.ingest(key, `{"message":"${word}"}`)
+  const found = await agent.json('search_events', { stream: '*', query: word })
+  const streams = (found.events as Rows).map(({ stream: name }) => name)
+  assert.equal(streams.length, 2)
+  assert.ok(streams.includes('one'))
+  for (const name of streams) await agent.json('search_events', { stream: name, query: word })
+  const none = await agent.json('search_events', { stream: '*', query: 'level:nothing-like-it' })
+  assert.match(String(none.hints), /none matches the clause|no event/)
+  const narrow = await connectAgent(service, await createToken(api, ['events:read']))
+  const { text } = await narrow.call('search_events', { stream: '*', query: word })
+  assert.doesNotMatch(text, /"stream":"one"/, 'names are for those who may list streams')
+  await narrow.close()
+  const counted = await agent.json('aggregate', { stream: '*', group_by: '_stream' })
+  assert.equal((counted.streams as Record<string, string>)[one.id], 'one')
+  const named = (counted.rows as Rows).map(({ _stream: id }) => String(id))
+  assert.ok(named.includes(stream.id), 'groups are ids, which "streams" names')
 })
 
 test('get_event gives the payload byte for byte, and the neighbours', async () => {
@@ -213,11 +316,12 @@ test('hostile contents stay data, and fit', async () => {
 
 test('more streams than a page holds are listed in pages', async () => {
   const names = Array.from({ length: MCP_STREAMS_PAGE }, (_, n) => n)
+  const { streams: before } = await agent.json('list_streams')
   for (const n of names) await api.rest('/v1/streams', 'POST', { name: `many ${n}` })
   const first = await agent.json('list_streams')
   assert.ok(first.next !== null)
   const second = await agent.json('list_streams', { after: first.next })
   const count = (first.streams as Rows).length + (second.streams as Rows).length
-  assert.equal(count, MCP_STREAMS_PAGE + 2)
+  assert.equal(count, MCP_STREAMS_PAGE + (before as Rows).length)
   assert.equal(second.next, null)
 })

@@ -1,0 +1,55 @@
+/** Whether a port can be listened on, and if not, why: engines only say that it failed. */
+import { createServer } from 'node:net'
+
+/** Resolves with the address's port, or rejects with node's error; nothing listens afterwards. */
+function probe(host: string, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer()
+    server.once('error', reject)
+    server.listen({ host, port, exclusive: true }, () => {
+      const address = server.address()
+      const found = typeof address === 'object' && address !== null ? address.port : 0
+      server.close(() => resolve(found))
+    })
+  })
+}
+
+/** 0 when there is none, or `host` cannot be listened on. */
+export function findFreePort(host: string): Promise<number> {
+  return probe(host, 0).catch(() => 0)
+}
+
+/** Before anything is started that takes time. Throws what `HttpServer.listen` would. */
+export async function assertCanListen(host: string, port: number): Promise<void> {
+  try {
+    await probe(host, port)
+  } catch (cause) {
+    throw cannotListen(failureOf(host, port, cause))
+  }
+}
+
+/** Of an address that the engine could not bind; tried once more to hear why. */
+export async function whyNotBound(host: string, port: number): Promise<string> {
+  try {
+    await probe(host, port)
+    return `cannot listen on ${host}:${port}: the port is in use or was until a moment ago`
+  } catch (cause) {
+    return failureOf(host, port, cause)
+  }
+}
+
+export function cannotListen(failure: string): Error {
+  const options = '--host and --port (SLUICE_HOST, SLUICE_PORT)'
+  return new Error(`${failure}; choose others with ${options}`)
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'another process uses this port',
+  EACCES: 'not permitted to use this port',
+  EADDRNOTAVAIL: 'this machine has no such address',
+}
+
+function failureOf(host: string, port: number, cause: unknown): string {
+  const { code, message } = cause as NodeJS.ErrnoException
+  return `cannot listen on ${host}:${port}: ${REASONS[code ?? ''] ?? code ?? message}`
+}
