@@ -14,6 +14,7 @@ import {
 } from './command.ts'
 import { completionOf } from './completion.ts'
 import { keys } from './keys.ts'
+import { OWN_MACHINE } from './own-machine.ts'
 import { query } from './query.ts'
 import { schema } from './schema.ts'
 import { search } from './search.ts'
@@ -36,12 +37,6 @@ const COMMANDS: Readonly<Record<string, Command>> = {
       choices: { ...command.choices, ...SHARED_CHOICES },
     }))
   }),
-}
-/** `bin/sluice` runs these on the service's own machine: this program knows nothing of them. */
-const OWN_MACHINE: Readonly<Record<string, string>> = {
-  serve: 'Start the service itself; serve --help has its options.',
-  backup: 'Everything that cannot be rebuilt into one file, while the service runs.',
-  restore: 'A backup into a new data directory or an empty database.',
 }
 
 const SHARED_OPTIONS: Options = {

@@ -4,6 +4,7 @@
  */
 import { ApiFailure } from './client.ts'
 import { type Command, EXIT_OK, type Options } from './command.ts'
+import { OWN_MACHINE } from './own-machine.ts'
 import { UsageError } from './usage-error.ts'
 
 export const SHELLS = ['bash', 'zsh', 'fish'] as const
@@ -82,7 +83,8 @@ function bash(all: readonly Completed[]): string {
       '      ;;',
     ].join('\n')
   })
-  const first = [...all.map(({ name }) => name), 'serve', '--help', '--version'].join(' ')
+  const own = Object.keys(OWN_MACHINE)
+  const first = [...all.map(({ name }) => name), ...own, '--help', '--version'].join(' ')
   return `# bash completion of sluice: eval "$(sluice completion bash)"
 _sluice() {
   local word="\${COMP_WORDS[COMP_CWORD]}" previous="\${COMP_WORDS[COMP_CWORD-1]}"
@@ -141,7 +143,10 @@ function zsh(all: readonly Completed[]): string {
       streams_=${command.takesStream === true ? 1 : 0}
       specs=(${specs.join(' ')}) ;;`
   })
-  const named = all.map(({ name, command }) => quoted(`${name}:${command.summary}`))
+  const own = Object.entries(OWN_MACHINE)
+  const named = [...all.map(({ name, command }) => [name, command.summary] as const), ...own]
+    .map(([name, text]) => quoted(`${name}:${text}`))
+    .join(' ')
   return `#compdef sluice
 # zsh completion of sluice: eval "$(sluice completion zsh)", behind compinit
 _sluice_first() {
@@ -155,7 +160,7 @@ _sluice_first() {
 _sluice() {
   local words_ streams_ curcontext="$curcontext"
   local -a specs commands
-  commands=(${named.join(' ')} 'serve:Start the service.')
+  commands=(${named})
   if (( CURRENT == 2 )); then
     _describe command commands
     return
@@ -192,10 +197,13 @@ function fish(all: readonly Completed[]): string {
         : []),
     ]
   })
+  const files = Object.keys(OWN_MACHINE).join(' ')
   return [
     '# fish completion of sluice: sluice completion fish | source',
-    "complete -c sluice -n 'not __fish_seen_subcommand_from send serve' -f",
-    "complete -c sluice -n __fish_use_subcommand -a serve -d 'Start the service.'",
+    `complete -c sluice -n 'not __fish_seen_subcommand_from send ${files}' -f`,
+    ...Object.entries(OWN_MACHINE).map(([name, text]) => {
+      return `complete -c sluice -n __fish_use_subcommand -a ${name} -d ${quoted(text)}`
+    }),
     ...lines,
   ].join('\n')
 }

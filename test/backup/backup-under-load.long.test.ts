@@ -10,14 +10,14 @@ import { spawn } from 'node:child_process'
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { eventually } from '../store/temporary.ts'
 import { Api } from '../support/api.ts'
 import { Load, WRITER_KINDS } from '../support/load.ts'
 import { ENTRY, makeDataDir, removeDataDir, Service } from '../support/service.ts'
 import { verify } from '../support/verify.ts'
 
-const LOAD_MS = 4_000
+const ACKNOWLEDGED_MIN = 50
+const WAIT_MS = 60_000
 const directories = [makeDataDir(), makeDataDir(), makeDataDir()]
 const [dataDir, files, restored] = directories as [string, string, string]
 const archive = join(files, 'sluice.tar')
@@ -39,17 +39,17 @@ test('a backup under load, restored elsewhere', async () => {
   const api = new Api(service)
   const load = await Load.create(api, WRITER_KINDS)
   load.start()
-  await sleep(LOAD_MS)
+  const some = () => load.counts.acknowledged > ACKNOWLEDGED_MIN
+  await eventually('some are acknowledged', some, WAIT_MS)
   const before = new Set(
     load.writers.flatMap(({ sent }) => sent.filter(({ outcome }) => outcome === 'acknowledged')),
   )
-  assert.ok(before.size > 20, `${before.size} requests were acknowledged`)
   const backup = await Service.runToEnd(['backup', archive, '--data', dataDir])
   assert.equal(backup.code, 0, backup.stderr)
   assert.match(backup.stdout, /^Backup of 20.*: \d+ streams, \d+ events, [\d.]+ MiB\.$/m)
-  await sleep(LOAD_MS / 4)
+  const more = () => load.counts.acknowledged > before.size
+  await eventually('ingest goes on', more, WAIT_MS)
   await load.stop()
-  assert.ok(load.counts.acknowledged > before.size, 'ingest went on')
   await service.kill()
 
   assert.equal(statSync(archive).mode & 0o777, 0o600)
@@ -81,8 +81,8 @@ test('a backup that is broken off leaves nothing, and says so', async () => {
     text += more
   })
   const ended = new Promise((resolve) => child.once('close', resolve))
-  await eventually('it has begun', () => existsSync(`${file}.partial`))
-  child.kill('SIGTERM')
+  const hasBegun = () => existsSync(`${file}.partial`)
+  await eventually('it has begun', hasBegun, WAIT_MS).finally(() => child.kill('SIGTERM'))
   assert.equal(await ended, 1)
   assert.match(text, /^sluice: SIGTERM: broken off, nothing is left of it/m)
   assert.deepEqual(readdirSync(files), ['sluice.tar'])

@@ -33,7 +33,8 @@ before(async () => {
   await from.query(`INSERT INTO access_tokens (prefix, secret_sha256, owner, name, scopes)
     VALUES ('lap_a', '\\x01', 'me', 'admin', '{admin}')`)
   await from.query(`INSERT INTO segments
-    (stream_id, segment_id, ingested_at, event_count, raw_bytes, sent_bytes, payload) SELECT 1, n, now(), 1, 1, 1, decode(repeat(md5(n::text), 600), 'hex')
+    (stream_id, segment_id, ingested_at, event_count, raw_bytes, sent_bytes, payload)
+    SELECT 1, n, now(), 1, 1, 1, decode(repeat(md5(n::text), 600), 'hex')
     FROM generate_series(1, 2000) n`)
   await from.query(`INSERT INTO nodes (node_id, identity, epoch, lease_until)
     VALUES (3, gen_random_uuid(), 7, now() + interval '1 hour')`)
