@@ -1,0 +1,63 @@
+/**
+ * Goal: the events that have a field are those of the shapes that have it, each description is read
+ * once, and no stream takes more than its share of reading.
+ * Method: rows in place of PostgreSQL's.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { StreamId } from '../../../src/model/stream.ts'
+import { SHAPE_COUNTS_BYTES_MAX, ShapeCounts } from '../../../src/store/catalog/shape-counts.ts'
+import type { Postgres } from '../../../src/store/postgres.ts'
+
+interface Shape {
+  readonly shape: string
+  count: number
+  readonly paths: string
+  readonly bytes?: number
+}
+
+function countsOver(shapes: readonly Shape[]) {
+  const reads: string[][] = []
+  const query = async (_sql: string, params: readonly (readonly (number | string)[])[]) => {
+    const wanted = params[1] as readonly string[] | undefined
+    if (wanted === undefined) {
+      const rows = shapes.map(({ shape, count, paths, bytes = paths.length }) => {
+        return { stream_id: 1, shape, event_count: String(count), bytes }
+      })
+      return { rows }
+    }
+    reads.push([...wanted])
+    const rows = shapes.filter(({ shape }) => wanted.includes(shape))
+    return { rows: rows.map(({ shape, paths }) => ({ stream_id: 1, shape, paths })) }
+  }
+  const counts = new ShapeCounts({ query } as unknown as Postgres)
+  return { of: async () => (await counts.of([1 as StreamId]))[0]!, reads }
+}
+
+test('a path counts once an event, each of its types for itself', async () => {
+  const shapes = [
+    { shape: 'a', count: 70, paths: '[["x","integer"],["y","string"]]' },
+    { shape: 'b', count: 20, paths: '[["x","string"],["x","integer"],["\\ud800","null"]]' },
+    { shape: 'c', count: 10, paths: '[]' },
+  ]
+  const { of, reads } = countsOver(shapes)
+  const counts = await of()
+  assert.equal(counts.events, 100)
+  assert.deepEqual(counts.of('x'), { events: 90, byType: [0, 0, 90, 0, 20, 0, 0] })
+  assert.deepEqual(counts.of('y'), { events: 70, byType: [0, 0, 0, 0, 70, 0, 0] })
+  assert.equal(counts.of('\ufffd')?.events, 20)
+  assert.equal(counts.of('z'), undefined)
+  shapes[0]!.count = 170
+  assert.equal((await of()).of('x')?.events, 190)
+  assert.deepEqual(reads, [['a', 'b', 'c']], 'described once')
+  assert.equal(counts.of('x')?.events, 90, 'an answer stays what it was')
+})
+
+test('past SHAPE_COUNTS_BYTES_MAX the rarer shapes are left out, of the total as well', async () => {
+  const paths = '[["x","string"]]'
+  const { of } = countsOver([
+    { shape: 'a', count: 9, paths, bytes: SHAPE_COUNTS_BYTES_MAX },
+    { shape: 'b', count: 1, paths, bytes: 1 },
+  ])
+  assert.equal((await of()).events, 9)
+})
