@@ -17,6 +17,7 @@ import { SaveView } from '../views/save-view.tsx'
 import { AnswerNote } from './answer-note.tsx'
 import { ask } from './ask.ts'
 import { ClockSwitch } from './clock-switch.tsx'
+import { Columns } from './columns.tsx'
 import { type CountedAsk, type Histogram as Counts, useHistogram } from './counted.ts'
 import { EventLoader, type Gap } from './event-list.ts'
 import { Facets } from './facets.tsx'
@@ -202,15 +203,18 @@ function Rows({ loader, counted, counts, lateness }: RowsProps) {
         </Failure>
       )}
       {!isAsked && <p class="empty">The query cannot be read: see what is underlined.</p>}
-      {isAsked && !isFailed && (
-        <AnswerNote
-          ask={current}
-          list={list}
-          counts={counts.value}
-          isStale={counts.isStale}
-          lateness={lateness}
-        />
-      )}
+      <div class="above-events">
+        {isAsked && !isFailed && (
+          <AnswerNote
+            ask={current}
+            list={list}
+            counts={counts.value}
+            isStale={counts.isStale}
+            lateness={lateness}
+          />
+        )}
+        {isAsked && hasTable && <Columns />}
+      </div>
       {isNothing && !isFailed && !current.isLive && <NothingFound ask={current} askKey={key} />}
       {isAsked && hasTable && (
         <EventTable

@@ -4,7 +4,7 @@
  */
 import { mainTurns } from '../api/main-turns.ts'
 import { writeField } from '../language/format.ts'
-import { compareRanked, FirstOf, foldName, matchRank } from '../language/match-names.ts'
+import { compareRanked, FirstOf, foldName, matchRank } from '../model/match-names.ts'
 import { editDistance, nearest } from '../language/near-words.ts'
 import { isQueryablePath } from '../language/parse-field.ts'
 import { FIELD_TYPES, type FieldType } from '../model/schema.ts'

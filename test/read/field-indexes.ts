@@ -1,5 +1,5 @@
-/** What is known of streams' fields, in place of a catalog's: a path, a type, events of a hundred. */
-import { foldName } from '../../src/language/match-names.ts'
+/** What is known of fields, in place of a catalog: path, type, events of a hundred. */
+import { foldName } from '../../src/model/match-names.ts'
 import { FIELD_TYPES, type FieldType } from '../../src/model/schema.ts'
 import type { StreamId } from '../../src/model/stream.ts'
 import type { FieldSource } from '../../src/read/find-fields.ts'

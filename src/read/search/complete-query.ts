@@ -10,7 +10,7 @@ import {
   foldName,
   matchRank,
   type RankedName,
-} from '../../language/match-names.ts'
+} from '../../model/match-names.ts'
 import { QueryError } from '../../language/query-error.ts'
 import { type Field, SYSTEM_FIELDS } from '../../language/query-tree.ts'
 import { COMPLETE_MS_MAX, COMPLETE_PROPOSALS_MAX } from '../../limits.ts'

@@ -4,7 +4,7 @@
  */
 import { LRUCache } from 'lru-cache'
 import { mainTurns } from '../../api/main-turns.ts'
-import { foldName } from '../../language/match-names.ts'
+import { foldName } from '../../model/match-names.ts'
 import { FIELDS_FOUND_AMONG_MAX } from '../../limits.ts'
 import type { PathParts } from '../../model/field-catalog.ts'
 import { FIELD_TYPES, type FieldType } from '../../model/schema.ts'

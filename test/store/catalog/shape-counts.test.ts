@@ -53,7 +53,7 @@ test('a path counts once an event, each of its types for itself', async () => {
   assert.equal(counts.of('x')?.events, 90, 'an answer stays what it was')
 })
 
-test('past SHAPE_COUNTS_BYTES_MAX the rarer shapes are left out, of the total as well', async () => {
+test('past SHAPE_COUNTS_BYTES_MAX rarer shapes are left out, of the total too', async () => {
   const paths = '[["x","string"]]'
   const { of } = countsOver([
     { shape: 'a', count: 9, paths, bytes: SHAPE_COUNTS_BYTES_MAX },
