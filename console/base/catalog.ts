@@ -2,6 +2,7 @@
 import { callJson } from './api.ts'
 import { type EventField, fieldText } from './field.ts'
 import { formatShare } from './format.ts'
+import { may } from './rights.ts'
 
 export interface FoundField {
   readonly path: string
@@ -28,13 +29,17 @@ export interface FieldKind {
 
 const SHOWN_MAX = 12
 
-/** In one stream, or in all that the token sees. Rejects when the service does not answer. */
+/**
+ * In one stream, or in all that the token sees. Rejects when the service does not answer, and for a
+ * token that may not see what streams have.
+ */
 export async function findFields(
   streamId: string | undefined,
   contains: string,
   { type, isCounted, objects }: FieldKind,
   signal: AbortSignal,
 ): Promise<FoundFields> {
+  if (!may('streams:read')) throw new Error('a token without streams:read sees no fields')
   const query = {
     streams: streamId,
     contains,

@@ -10,6 +10,7 @@ import { foldName } from '../../src/model/match-names.ts'
 import { type FieldKind, fieldNote, findFields, unknownText } from '../base/catalog.ts'
 import { useCombobox } from './combobox.ts'
 import { Field } from './form.tsx'
+import { itemAt } from './item-at.ts'
 
 interface FieldInputProps {
   readonly value: string
@@ -161,26 +162,6 @@ function placeBeside(list: HTMLElement, input: HTMLElement): void {
 const MIN_WIDTH = 288
 const MIN_HEIGHT = 240
 const MAX_HEIGHT = 320
-
-/** The name around `at`; a comma within backquotes is part of a name. */
-export function itemAt(text: string, at: number) {
-  let start = 0
-  let isQuoted = false
-  for (let index = 0; index < text.length; index++) {
-    if (text[index] === '`') isQuoted = !isQuoted
-    if (text[index] !== ',' || isQuoted) continue
-    if (index >= at) return trimmed(text, start, index)
-    start = index + 1
-  }
-  return trimmed(text, start, text.length)
-}
-
-/** Spaces before it stay. */
-function trimmed(text: string, start: number, end: number) {
-  const item = text.slice(start, end)
-  const from = start + item.length - item.trimStart().length
-  return { start: from, end, text: text.slice(from, end) }
-}
 
 /** With a label above and a hint below it, in forms: a list of paths. */
 export function PathsField({

@@ -37,7 +37,11 @@ function stateOf(stream: StreamInfo, usage: Usage | undefined) {
   if (refused > 0) return <span class="warn">▲ {formatOf(refused, 'request', ' refused')}</span>
   if (usage.schema.type_conflicts > 0) {
     const address = href('schema', stream.id, { conflict: 'true' })
-    return <a href={address}>▲ {formatOf(usage.schema.type_conflicts, 'type conflict')}</a>
+    return (
+      <a class="warn when" href={address}>
+        ▲ {formatOf(usage.schema.type_conflicts, 'type conflict')}
+      </a>
+    )
   }
   return 'ok'
 }

@@ -4,9 +4,9 @@
  */
 import { mainTurns } from '../api/main-turns.ts'
 import { writeField } from '../language/format.ts'
-import { compareRanked, FirstOf, foldName, matchRank } from '../model/match-names.ts'
 import { editDistance, nearest } from '../language/near-words.ts'
 import { isQueryablePath } from '../language/parse-field.ts'
+import { compareRanked, FirstOf, foldName, matchRank } from '../model/match-names.ts'
 import { FIELD_TYPES, type FieldType } from '../model/schema.ts'
 import type { Stream } from '../model/stream.ts'
 import type { FieldIndex, IndexedField, IndexedStream } from '../store/catalog/field-index.ts'

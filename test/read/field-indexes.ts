@@ -28,6 +28,7 @@ function indexedStream(streamId: StreamId, fields: readonly SomeField[]): Indexe
     }),
     counts: {
       events: 100,
+      paths: fields.length,
       of: (path) => {
         const count = events.get(path)
         return count ? { events: count, byType: FIELD_TYPES.map(() => count) } : undefined

@@ -4,6 +4,11 @@
  */
 import { type Completion, complete } from '../../language/complete.ts'
 import { quote, writeField } from '../../language/format.ts'
+import { QueryError } from '../../language/query-error.ts'
+import { type Field, SYSTEM_FIELDS } from '../../language/query-tree.ts'
+import { COMPLETE_MS_MAX, COMPLETE_PROPOSALS_MAX } from '../../limits.ts'
+import { LEVELS } from '../../model/event-labels.ts'
+import type { PathParts, SourceStream } from '../../model/field-catalog.ts'
 import {
   compareRanked,
   FirstOf,
@@ -11,11 +16,6 @@ import {
   matchRank,
   type RankedName,
 } from '../../model/match-names.ts'
-import { QueryError } from '../../language/query-error.ts'
-import { type Field, SYSTEM_FIELDS } from '../../language/query-tree.ts'
-import { COMPLETE_MS_MAX, COMPLETE_PROPOSALS_MAX } from '../../limits.ts'
-import { LEVELS } from '../../model/event-labels.ts'
-import type { PathParts, SourceStream } from '../../model/field-catalog.ts'
 import type { FieldType } from '../../model/schema.ts'
 import { SEGMENT_ID_MAX } from '../../model/segment-id.ts'
 import type { Stream } from '../../model/stream.ts'

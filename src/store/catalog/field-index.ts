@@ -4,9 +4,9 @@
  */
 import { LRUCache } from 'lru-cache'
 import { mainTurns } from '../../api/main-turns.ts'
-import { foldName } from '../../model/match-names.ts'
 import { FIELDS_FOUND_AMONG_MAX } from '../../limits.ts'
 import type { PathParts } from '../../model/field-catalog.ts'
+import { foldName } from '../../model/match-names.ts'
 import { FIELD_TYPES, type FieldType } from '../../model/schema.ts'
 import type { StreamId } from '../../model/stream.ts'
 import type { Postgres } from '../postgres.ts'
@@ -62,7 +62,7 @@ export class FieldIndex {
   readonly #nowMs: () => number
   readonly #known = new LRUCache<StreamId, IndexedStream & { readonly readAtMs: number }>({
     maxSize: 2 * FIELDS_FOUND_AMONG_MAX,
-    sizeCalculation: ({ fields }) => fields.length + 1,
+    sizeCalculation: ({ fields, counts }) => Math.max(fields.length, counts.paths) + 1,
   })
 
   constructor(postgres: Postgres, nowMs: () => number = () => performance.now()) {

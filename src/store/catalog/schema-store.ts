@@ -1,6 +1,7 @@
 /** The catalog as people read it: fields, shapes, the state of learning; and Resolve. */
-import { foldName } from '../../model/match-names.ts'
+
 import { LIST_PAGE_BYTES_MAX } from '../../limits.ts'
+import { foldName } from '../../model/match-names.ts'
 import { FIELD_TYPES, type FieldType } from '../../model/schema.ts'
 import type { SegmentId } from '../../model/segment-id.ts'
 import type { StreamId } from '../../model/stream.ts'

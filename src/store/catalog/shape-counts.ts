@@ -6,16 +6,19 @@
  * Shapes with the most events come first, up to SHAPE_COUNTS_BYTES_MAX of descriptions a stream:
  * shares are of the events of the shapes that were looked at.
  */
-import { setImmediate as immediate } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
+import { mainTurns } from '../../api/main-turns.ts'
+import { MAIN_SLICE_CHARS, SCHEMA_CAP_MAX } from '../../limits.ts'
 import { FIELD_TYPES, type FieldType } from '../../model/schema.ts'
 import type { StreamId } from '../../model/stream.ts'
 import type { Postgres } from '../postgres.ts'
 
 /** Bytes of shapes' descriptions that are looked at for one stream. */
 export const SHAPE_COUNTS_BYTES_MAX = 8 * 1024 * 1024
-/** Fields of shapes that are remembered, of all streams; past it the longest unread go. */
-export const SHAPE_LEAVES_KEPT_MAX = 4_000_000
+/** Rough bytes of what is remembered of all streams' shapes; past it the longest unread go. */
+export const SHAPE_COUNTS_KEPT_BYTES = 64 * 1024 * 1024
+/** Of one stream: what it may learn, and as much again that it may not. */
+export const SHAPE_COUNTS_PATHS_MAX = 2 * SCHEMA_CAP_MAX
 
 /** Descriptions that are read at a time: each may have SHAPE_PATHS_BYTES_MAX. */
 const READ_MAX = 32
@@ -30,6 +33,8 @@ export interface PathCounts {
 export interface EventCounts {
   /** All events of the shapes that were looked at. */
   readonly events: number
+  /** How many paths are counted. */
+  readonly paths: number
   /** Undefined for a path of none of these shapes. */
   readonly of: (path: string) => PathCounts | undefined
 }
@@ -43,8 +48,11 @@ interface Known {
   readonly ids: Map<string, number>
   /** By shape: a path's number times SLOTS, and a type's; in order. */
   readonly leaves: Map<string, Uint32Array>
-  leafCount: number
+  bytes: number
 }
+
+/** Rough bytes of a path beside its text. */
+const ENTRY_BYTES = 128
 
 interface ShapeRow {
   readonly stream_id: StreamId
@@ -56,8 +64,8 @@ interface ShapeRow {
 export class ShapeCounts {
   readonly #postgres: Postgres
   readonly #known = new LRUCache<StreamId, Known>({
-    maxSize: SHAPE_LEAVES_KEPT_MAX,
-    sizeCalculation: ({ leafCount }) => leafCount + 1,
+    maxSize: SHAPE_COUNTS_KEPT_BYTES,
+    sizeCalculation: ({ bytes }) => bytes + ENTRY_BYTES,
   })
 
   constructor(postgres: Postgres) {
@@ -81,13 +89,13 @@ export class ShapeCounts {
   }
 
   #knownOf(streamId: StreamId): Known {
-    return this.#known.get(streamId) ?? { ids: new Map(), leaves: new Map(), leafCount: 0 }
+    return this.#known.get(streamId) ?? { ids: new Map(), leaves: new Map(), bytes: 0 }
   }
 
   async #describe(shapes: readonly ShapeRow[], known: ReadonlyMap<StreamId, Known>): Promise<void> {
     const missing = shapes.filter((row) => !known.get(row.stream_id)!.leaves.has(row.shape))
+    let chars = 0
     for (let at = 0; at < missing.length; at += READ_MAX) {
-      if (at > 0) await immediate()
       const some = missing.slice(at, at + READ_MAX)
       const { rows } = await this.#postgres.query<{
         readonly stream_id: StreamId
@@ -96,6 +104,10 @@ export class ShapeCounts {
       }>(PATHS_SQL, [some.map((row) => row.stream_id), some.map((row) => row.shape)])
       for (const { stream_id: streamId, shape, paths } of rows) {
         remember(known.get(streamId)!, shape, paths)
+        chars += paths.length
+        if (chars < MAIN_SLICE_CHARS) continue
+        await mainTurns.next()
+        chars = 0
       }
     }
     // What is set again, as it is, keeps its size.
@@ -123,12 +135,18 @@ function remember(known: Known, shape: string, paths: string): void {
   for (const [name, type] of JSON.parse(paths) as readonly (readonly [string, FieldType])[]) {
     // As the catalog's text has it: lone surrogates are replaced.
     const path = Buffer.from(name).toString()
-    const id = known.ids.get(path) ?? known.ids.size
-    known.ids.set(path, id)
+    let id = known.ids.get(path)
+    if (id === undefined) {
+      // The most frequent shapes were read first: what has no room is rare.
+      if (known.ids.size >= SHAPE_COUNTS_PATHS_MAX) continue
+      id = known.ids.size
+      known.ids.set(path, id)
+      known.bytes += ENTRY_BYTES + path.length
+    }
     leaves.add(id * SLOTS + FIELD_TYPES.indexOf(type))
   }
   known.leaves.set(shape, Uint32Array.from(leaves).sort())
-  known.leafCount += leaves.size
+  known.bytes += ENTRY_BYTES + 4 * leaves.size
 }
 
 function countPaths(shapes: readonly ShapeRow[], { ids, leaves }: Known): EventCounts {
@@ -153,5 +171,5 @@ function countPaths(shapes: readonly ShapeRow[], { ids, leaves }: Known): EventC
     const byType = [...counts.subarray(id * SLOTS, id * SLOTS + ANY)]
     return { events: counts[id * SLOTS + ANY]!, byType }
   }
-  return { events, of }
+  return { events, paths: size, of }
 }

@@ -96,7 +96,7 @@ const READS: Readonly<Record<string, () => readonly Read[]>> = {
   getView: () => [of(events, `views/${viewId}`)],
   listFields: () => [of(fields, 'fields?limit=10000')],
   findFields: () => [
-    `/v1/fields?limit=100&streams=${fields.id}`,
+    `/v1/fields?limit=100&streams=${fields.id},${shapes.id}`,
     `/v1/fields?limit=100&contains=feild${'x'.repeat(9)}&streams=${fields.id}`,
   ],
   listShapes: () => [of(shapes, 'shapes?limit=1000')],

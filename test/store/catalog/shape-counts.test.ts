@@ -6,7 +6,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { StreamId } from '../../../src/model/stream.ts'
-import { SHAPE_COUNTS_BYTES_MAX, ShapeCounts } from '../../../src/store/catalog/shape-counts.ts'
+import {
+  SHAPE_COUNTS_BYTES_MAX,
+  SHAPE_COUNTS_PATHS_MAX,
+  ShapeCounts,
+} from '../../../src/store/catalog/shape-counts.ts'
 import type { Postgres } from '../../../src/store/postgres.ts'
 
 interface Shape {
@@ -60,4 +64,16 @@ test('past SHAPE_COUNTS_BYTES_MAX rarer shapes are left out, of the total too', 
     { shape: 'b', count: 1, paths, bytes: 1 },
   ])
   assert.equal((await of()).events, 9)
+})
+
+test('past SHAPE_COUNTS_PATHS_MAX rarer paths are left out, known ones still count', async () => {
+  const many = Array.from({ length: SHAPE_COUNTS_PATHS_MAX + 5 }, (_, n) => [`k${n}`, 'null'])
+  const { of } = countsOver([
+    { shape: 'a', count: 9, paths: JSON.stringify(many), bytes: 1 },
+    { shape: 'b', count: 1, paths: '[["k0","null"],["new","null"]]', bytes: 1 },
+  ])
+  const counts = await of()
+  assert.deepEqual([counts.paths, counts.events], [SHAPE_COUNTS_PATHS_MAX, 10])
+  assert.equal(counts.of('k0')?.events, 10)
+  assert.equal(counts.of('new'), undefined)
 })

@@ -4,8 +4,8 @@ import { visibleLine } from '../../src/language/visible-text.ts'
 import { fieldListText, fieldText, readFieldList } from '../base/field.ts'
 import { setParams } from '../base/route.ts'
 import { isolated } from '../base/shown-value.ts'
+import { ask } from '../explore/ask.ts'
 import { FieldInput } from '../parts/field-input.tsx'
-import { ask } from './ask.ts'
 
 const NOT_IN_ARRAYS = { isCounted: true }
 
