@@ -36,7 +36,7 @@ export function Columns() {
             type="button"
             class="small mono"
             aria-label={`Not as a column: ${isolated(visibleLine(name))}`}
-            title="Not as a column"
+            title={`${isolated(visibleLine(name))}: not as a column`}
             onClick={() => setParams({ cols: fieldListText(others) })}
           >
             <bdi>{visibleLine(name)}</bdi> ✕

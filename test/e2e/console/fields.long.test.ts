@@ -80,6 +80,8 @@ async function typed(name: string, text: string, expected: readonly string[]): P
 }
 
 async function violations(): Promise<string[]> {
+  // What is old is pale until the answer is there.
+  await seen.page.waitForFunction("document.querySelector('.is-stale') === null")
   await seen.page.evaluate(readFileSync(AXE, 'utf8'))
   const results = (await seen.page.evaluate('axe.run(document)')) as AxeResults
   return results.violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`)
