@@ -325,6 +325,11 @@ export const MAIN_REST_MS_MAX = 50
 export const EVENTS_PAGE_BYTES_MAX = 16 * MIB
 export const FIELDS_PAGE_DEFAULT = 1_000
 export const FIELDS_PAGE_MAX = 10_000
+/** Fields that are found by a part of their names, the best first… */
+export const FIELDS_FOUND_DEFAULT = 20
+export const FIELDS_FOUND_MAX = 100
+/** …and among how many: streams past it are not looked into, and the answer says so. */
+export const FIELDS_FOUND_AMONG_MAX = 100_000
 export const SHAPES_PAGE_DEFAULT = 100
 export const SHAPES_PAGE_MAX = 1_000
 /** Most frequent values of a field in its statistics. */

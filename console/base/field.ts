@@ -99,14 +99,3 @@ export function fieldOfApi(text: string): EventField | undefined {
   if (written !== undefined) return written
   return isQueryablePath([text]) ? pathField([text]) : undefined
 }
-
-/**
- * A path as the catalog of fields has it, where `[]` stands for the elements of arrays. A name that
- * itself has brackets looks the same there, and is rarer. Undefined for what no query can name.
- */
-export function fieldOfCatalog(path: string): PathField | undefined {
-  const parts = mayBeInArray(path)
-    ? path.split('[]').map((part, index) => (index === 0 ? part : part.replace(/^\./, '')))
-    : [path]
-  return isQueryablePath(parts) ? pathField(parts) : undefined
-}

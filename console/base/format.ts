@@ -53,3 +53,10 @@ export function formatSeconds(seconds: number): string {
   if (seconds < 120) return `${seconds.toFixed(seconds < 10 ? 1 : 0)} s`
   return `${Math.round(seconds / 60)} min`
 }
+
+/** A share from 0 to 1. */
+export function formatShare(share: number): string {
+  const percent = 100 * share
+  if (percent > 0 && percent < 0.1) return '<0.1 %'
+  return `${percent.toFixed(percent < 10 && percent > 0 ? 1 : 0)} %`
+}

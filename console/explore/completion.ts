@@ -4,6 +4,7 @@
  */
 import { complete } from '../../src/language/complete.ts'
 import { callJson } from '../base/api.ts'
+import { fieldNote } from '../base/catalog.ts'
 import { formatCount } from '../base/format.ts'
 
 export interface Proposal {
@@ -22,6 +23,8 @@ interface CompleteAnswer {
     readonly text: string
     readonly kind: string
     readonly count?: number
+    readonly types?: readonly string[]
+    readonly share?: number
   }[]
 }
 
@@ -47,12 +50,11 @@ export async function propose(
       end: place.end,
     }))
   }
-  if (streamId === undefined) return []
-  const query = { query: text, at }
-  const answer = await callJson<CompleteAnswer>(`streams/${streamId}/complete`, { query, signal })
-  return answer.proposals.slice(0, SHOWN_MAX).map(({ text: label, kind, count }) => ({
+  const query = { query: text, at, streams: streamId }
+  const answer = await callJson<CompleteAnswer>('complete', { query, signal })
+  return answer.proposals.slice(0, SHOWN_MAX).map(({ text: label, kind, count, types, share }) => ({
     label,
-    note: count === undefined ? kind : formatCount(count),
+    note: count === undefined ? fieldNote(types, share) || kind : formatCount(count),
     insert: label,
     start: answer.start,
     end: answer.end,

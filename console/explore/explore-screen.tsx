@@ -7,6 +7,7 @@ import { may, mayChangeStreams } from '../base/rights.ts'
 import { route, setParams } from '../base/route.ts'
 import { findStream, streams } from '../base/stream.ts'
 import type { ViewInfo } from '../base/view.ts'
+import { Columns } from '../events/columns.tsx'
 import { EventTable } from '../events/event-table.tsx'
 import { ExportButton } from '../export/export-dialog.tsx'
 import { FirstStart } from '../first-start/first-start.tsx'
@@ -17,6 +18,7 @@ import { SaveView } from '../views/save-view.tsx'
 import { AnswerNote } from './answer-note.tsx'
 import { ask } from './ask.ts'
 import { ClockSwitch } from './clock-switch.tsx'
+
 import { type CountedAsk, type Histogram as Counts, useHistogram } from './counted.ts'
 import { EventLoader, type Gap } from './event-list.ts'
 import { Facets } from './facets.tsx'
@@ -202,15 +204,18 @@ function Rows({ loader, counted, counts, lateness }: RowsProps) {
         </Failure>
       )}
       {!isAsked && <p class="empty">The query cannot be read: see what is underlined.</p>}
-      {isAsked && !isFailed && (
-        <AnswerNote
-          ask={current}
-          list={list}
-          counts={counts.value}
-          isStale={counts.isStale}
-          lateness={lateness}
-        />
-      )}
+      <div class="above-events">
+        {isAsked && !isFailed && (
+          <AnswerNote
+            ask={current}
+            list={list}
+            counts={counts.value}
+            isStale={counts.isStale}
+            lateness={lateness}
+          />
+        )}
+        {isAsked && hasTable && <Columns />}
+      </div>
       {isNothing && !isFailed && !current.isLive && <NothingFound ask={current} askKey={key} />}
       {isAsked && hasTable && (
         <EventTable

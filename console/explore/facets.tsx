@@ -1,13 +1,20 @@
 /** The most frequent values of some fields among what is found; a click includes or excludes. */
 
 import { useSignal } from '@preact/signals'
-import { fieldListText, fieldText, isCounted, readFieldText } from '../base/field.ts'
+import {
+  type EventField,
+  fieldListText,
+  fieldText,
+  isCounted,
+  readFieldText,
+} from '../base/field.ts'
 import { formatCount } from '../base/format.ts'
 import { setParams } from '../base/route.ts'
 import { isolated } from '../base/shown-value.ts'
 import { formatTime } from '../base/time.ts'
 import { LEVEL_SIGNS, LEVELS_SHOWN } from '../events/level.ts'
 import { Failure } from '../parts/failure.tsx'
+import { FieldInput } from '../parts/field-input.tsx'
 import { tell } from '../parts/notices.tsx'
 import { reasonText } from './answer-note.tsx'
 import { ask } from './ask.ts'
@@ -15,6 +22,9 @@ import { type CountedAsk, useFacets } from './counted.ts'
 import { clauseOfValue, type Facet, type FacetValue } from './facet.ts'
 import { filterBy } from './filter-by.ts'
 import { hasClause, withoutClause } from './filters.ts'
+import { UnknownFields } from './unknown-fields.tsx'
+
+const COUNTED = { isCounted: true }
 
 /** Folded where there is little room: the events come first there. */
 const NARROW = matchMedia('(max-width: 50rem)')
@@ -62,9 +72,8 @@ export function Facets({ counted, total, told }: FacetsProps) {
 
 function AddFacet() {
   const path = useSignal('')
-  const add = (event: Event) => {
-    event.preventDefault()
-    const field = readFieldText(path.value)
+  const add = (text: string) => {
+    const field = readFieldText(text)
     if (field === undefined) return
     if (!isCounted(field)) return tell('Values of this cannot be counted: name a whole array', true)
     const { facets } = ask.value
@@ -73,15 +82,22 @@ function AddFacet() {
     path.value = ''
   }
   return (
-    <form class="inline" onSubmit={add}>
-      <input
-        class="facet-input"
-        aria-label="Count the values of another field"
+    <form
+      onSubmit={(event) => {
+        event.preventDefault()
+        add(path.value)
+      }}
+    >
+      <FieldInput
+        label="Count the values of another field"
         placeholder="+ another field"
+        streamId={ask.value.streamId}
+        kind={COUNTED}
         value={path.value}
-        onInput={(event) => {
-          path.value = event.currentTarget.value
+        onInput={(text) => {
+          path.value = text
         }}
+        onTake={add}
       />
     </form>
   )
@@ -94,13 +110,27 @@ function FacetBox({ facet }: { facet: Facet }) {
       <summary class="mono">
         <bdi>{facet.label}</bdi>
       </summary>
-      {facet.values.length === 0 && <p class="quiet">no values</p>}
+      {facet.values.length === 0 && <NoValues facet={facet} />}
       <ul>
         {facet.values.map((value) => (
           <FacetLine key={value.json} facet={facet} value={value} most={most} />
         ))}
       </ul>
     </details>
+  )
+}
+
+/** There is no such field, or none of what was found has it. */
+function NoValues({ facet: { field } }: { facet: Facet }) {
+  const { streamId, facets } = ask.value
+  const instead = (unknown: EventField, name: string) => {
+    const others = facets.filter((one) => fieldText(one) !== fieldText(unknown))
+    setParams({ facets: [...others.map(fieldText), name].join(',') })
+  }
+  return (
+    <UnknownFields streamId={streamId} fields={[field]} onInstead={instead}>
+      <p class="quiet">no values</p>
+    </UnknownFields>
   )
 }
 

@@ -6,6 +6,7 @@ import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { visibleLine } from '../../src/language/visible-text.ts'
 import { callText } from '../base/api.ts'
+import type { FieldKind } from '../base/catalog.ts'
 import {
   apiField,
   type EventField,
@@ -21,6 +22,7 @@ import { useLoaded } from '../base/loaded.ts'
 import { route, setParams } from '../base/route.ts'
 import { FUNCTIONS, isOfEvents } from '../base/view.ts'
 import { Failure } from '../parts/failure.tsx'
+import { FieldInput } from '../parts/field-input.tsx'
 import { tell } from '../parts/notices.tsx'
 import { reasonText } from './answer-note.tsx'
 import { type Ask, readMembers, readPath } from './ask.ts'
@@ -28,10 +30,16 @@ import type { CountedAsk } from './counted.ts'
 import { filterBy } from './filter-by.ts'
 import { clauseOfGroup, type Group, type GroupList, readGroups, readSeries } from './grouped.ts'
 import { type ChartKind, TimeChart } from './time-chart.tsx'
+import { UnknownFields } from './unknown-fields.tsx'
 
 const GROUPS_SHOWN = 20
 const LINES_SHOWN = 5
 const LIVE_REFRESH_MS = 5_000
+
+const COUNTED: FieldKind = { isCounted: true }
+const NUMBERS: FieldKind = { isCounted: true, type: 'number' }
+/** What can be grouped by beside the fields of events. */
+const OWN = ['_level', '_service', '_shape']
 
 const CHARTS: readonly ChartKind[] = ['lines', 'bars']
 
@@ -88,6 +96,7 @@ function GroupForm({ by, fn, of, kind, onClose }: FormProps) {
   const name = useSignal<string>(fn)
   const argument = useSignal(of)
   const input = useRef<HTMLInputElement>(null)
+  const { streamId } = route.value
   useEffect(() => {
     // It was just opened, to type in.
     if (by === '') input.current?.focus()
@@ -111,17 +120,20 @@ function GroupForm({ by, fn, of, kind, onClose }: FormProps) {
   }
   return (
     <form class="inline" onSubmit={apply}>
-      <label class="inline">
-        Group by
-        <input
-          value={field.value}
-          ref={input}
-          placeholder="_level, _service or paths"
-          onInput={(event) => {
-            field.value = event.currentTarget.value
-          }}
-        />
-      </label>
+      <label for="group-by">Group by</label>
+      <FieldInput
+        id="group-by"
+        value={field.value}
+        inputRef={input}
+        placeholder="_level, _service or paths"
+        streamId={streamId}
+        kind={COUNTED}
+        own={streamId === undefined ? ['_stream', ...OWN] : OWN}
+        isList
+        onInput={(text) => {
+          field.value = text
+        }}
+      />
       <label class="inline">
         show
         <select
@@ -137,17 +149,20 @@ function GroupForm({ by, fn, of, kind, onClose }: FormProps) {
         </select>
       </label>
       {!isOfEvents(name.value) && (
-        <label class="inline">
-          of
-          <input
+        <>
+          <label for="group-of">of</label>
+          <FieldInput
+            id="group-of"
             value={argument.value}
             required
             placeholder="a path, such as took_ms"
-            onInput={(event) => {
-              argument.value = event.currentTarget.value
+            streamId={streamId}
+            kind={name.value === 'uniq' ? COUNTED : NUMBERS}
+            onInput={(text) => {
+              argument.value = text
             }}
           />
-        </label>
+        </>
       )}
       <button type="submit">Apply</button>
       <label class="inline">
@@ -210,6 +225,48 @@ function Grouped({ ask: asked, askKey, total, by, fn, of, kind, refreshMs }: Gro
   // Events come while answers are under way: then the figures would not add up.
   const isOther = value.state.isComplete && total !== undefined && value.total !== total
   const about = isOther || (value.isEstimated && !isExact(fn)) ? 'about ' : ''
+  const found = (
+    <Found value={value} by={by} fn={fn} of={of} kind={kind} isOther={isOther} about={about} />
+  )
+  const empty = emptyOf(value, by, of)
+  if (empty.length === 0) return found
+  return (
+    <UnknownFields streamId={asked.streamId} fields={empty} onInstead={groupInstead}>
+      {found}
+    </UnknownFields>
+  )
+}
+
+/** Fields of which nothing was found, though there are events. */
+function emptyOf(
+  { list }: GroupList,
+  by: readonly EventField[],
+  of: EventField | undefined,
+): readonly EventField[] {
+  if (list.length === 0) return []
+  const empty = by.filter((_, at) => list.every(({ values }) => values[at] === 'null'))
+  const isUnmeasured = list.every(({ value }) => value === null || value === 0)
+  return of !== undefined && isUnmeasured ? [...empty, of] : empty
+}
+
+/** The other field in its place, wherever it is named. */
+function groupInstead(unknown: EventField, name: string): void {
+  const { params } = route.value
+  const text = fieldText(unknown)
+  const by = readFieldList(params.get('by') ?? '').map(fieldText)
+  setParams({
+    by: by.map((one) => (one === text ? name : one)).join(','),
+    of: params.get('of') === text ? name : (params.get('of') ?? undefined),
+  })
+}
+
+interface FoundProps extends Pick<GroupedProps, 'by' | 'fn' | 'of' | 'kind'> {
+  readonly value: GroupList & ReturnType<typeof readSeries>
+  readonly isOther: boolean
+  readonly about: string
+}
+
+function Found({ value, by, fn, of, kind, isOther, about }: FoundProps) {
   const largest = Math.max(1, ...value.list.map((group) => group.value ?? 0))
   return (
     <div class="halves">

@@ -6,11 +6,12 @@ import { conjoin } from '../../src/language/combine.ts'
 import { format } from '../../src/language/format.ts'
 import { nearest } from '../../src/language/near-words.ts'
 import { parse } from '../../src/language/parse.ts'
-import type { PathField, Query } from '../../src/language/query-tree.ts'
+import type { Query } from '../../src/language/query-tree.ts'
 import { visibleLine } from '../../src/language/visible-text.ts'
 import { callJson, callText } from '../base/api.ts'
+import { findUnknown } from '../base/catalog.ts'
 import { otherClock } from '../base/clock.ts'
-import { apiField, type EventField, fieldOfCatalog, fieldText } from '../base/field.ts'
+import { apiField, type EventField, fieldText, readFieldText } from '../base/field.ts'
 import type { Usage } from '../base/stream.ts'
 import { type Ask, readMembers, readPath } from './ask.ts'
 import { clauseOfValue, type Facet, type FacetValue, readFacets } from './facet.ts'
@@ -40,7 +41,6 @@ export interface NothingFound {
 const CLAUSES_MAX = 8
 const VALUES_LOOKED_AT = 100
 const VALUES_SHOWN = 6
-const FIELDS_LOOKED_AT = 1_000
 
 /** Rejects when the service does not answer. */
 export async function explainNothing(ask: Ask, signal: AbortSignal): Promise<NothingFound> {
@@ -207,20 +207,15 @@ async function nearFields(
   name: string,
   signal: AbortSignal,
 ): Promise<NothingFound['near']> {
-  if (ask.streamId === undefined) return []
-  const { fields } = await callJson<{ fields: readonly { readonly path: string }[] }>(
-    `streams/${ask.streamId}/fields`,
-    { query: { limit: FIELDS_LOOKED_AT }, signal },
-  )
   const clause = clauses[at]!
   if (clause.kind !== 'field' || clause.field.kind !== 'path') return []
-  const known = fields.flatMap(({ path }) => fieldOfCatalog(path) ?? [])
-  const values = nearest<PathField>(name, known, fieldText)
-    .filter((field) => fieldText(field) !== name)
-    .map((field) => {
-      const query = replaced(clauses, at, { ...clause, field })
-      return { label: visibleLine(fieldText(field)), query, count: undefined }
-    })
+  const [unknown] = await findUnknown(ask.streamId, [clause.field], signal)
+  const values = (unknown?.nearest ?? []).slice(0, VALUES_SHOWN).flatMap(({ name: like }) => {
+    const field = readFieldText(like)
+    if (field?.kind !== 'path' || like === name) return []
+    const query = replaced(clauses, at, { ...clause, field })
+    return [{ label: visibleLine(like), query, count: undefined }]
+  })
   return values.length === 0 ? [] : [{ field: 'fields', values }]
 }
 

@@ -3,9 +3,11 @@ import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useId } from 'preact/hooks'
 import { visibleLine } from '../../src/language/visible-text.ts'
+import { fieldListText, readFieldList } from '../base/field.ts'
 import { formatBytes, formatOf } from '../base/format.ts'
 import { type Loaded, useLoaded } from '../base/loaded.ts'
 import type { Ask } from '../explore/ask.ts'
+import { FieldInput } from '../parts/field-input.tsx'
 import { CheckField } from '../parts/form.tsx'
 import { columnFields, type ExportFields } from './export-fields.ts'
 import { BLOB_BYTES_MAX, hasPicker } from './export-file.ts'
@@ -13,11 +15,10 @@ import type { ExportKind } from './export-records.ts'
 import { loadFields } from './load-fields.ts'
 import type { ExportWish } from './run-export.ts'
 
-export interface FormState {
-  readonly kind: ExportKind
-  readonly isAll: boolean
-  readonly isSafe: boolean
+export interface FormState extends Choice {
   readonly columns: ExportFields
+  /** Of those that were named. */
+  readonly named: ExportFields
   /** For CSV of all fields: those of the stream. */
   readonly all: Loaded<ExportFields | undefined>
   /** Undefined while it cannot be asked for. */
@@ -27,7 +28,9 @@ export interface FormState {
 
 interface Choice {
   readonly kind: ExportKind
-  readonly isAll: boolean
+  readonly fields: 'shown' | 'named' | 'all'
+  /** Which ones, with commas between them. */
+  readonly names: string
   readonly isSafe: boolean
 }
 
@@ -36,19 +39,28 @@ export function useFormState(ask: Ask): FormState {
   const hasColumns = columns.fields.length > 0
   // Several streams have no list of fields that CSV could have as columns.
   const kind = hasColumns || ask.streamId !== undefined ? 'csv' : 'lines'
-  const choice = useSignal<Choice>({ kind, isAll: !hasColumns, isSafe: true })
+  const choice = useSignal<Choice>({
+    kind,
+    fields: hasColumns ? 'shown' : 'all',
+    names: fieldListText(ask.columns),
+    isSafe: true,
+  })
   const { value: chosen } = choice
   const { streamId } = ask
-  const isNeeded = chosen.kind === 'csv' && chosen.isAll && streamId !== undefined
+  const isAll = chosen.fields === 'all'
+  const isNeeded = chosen.kind === 'csv' && isAll && streamId !== undefined
   const all = useLoaded<ExportFields | undefined>(String(isNeeded), async (signal) => {
     return isNeeded ? await loadFields(streamId, signal) : undefined
   })
-  const known = chosen.isAll ? (all.isStale ? undefined : all.value) : columns
-  const fields = chosen.isAll && chosen.kind === 'lines' ? undefined : known?.fields
-  const isReady = chosen.kind === 'lines' || (fields !== undefined && fields.length > 0)
+  const named = columnFields(readFieldList(chosen.names))
+  const listed = chosen.fields === 'named' ? named : columns
+  const known = isAll ? (all.isStale ? undefined : all.value) : listed
+  const fields = isAll && chosen.kind === 'lines' ? undefined : known?.fields
+  const isReady = isAll && chosen.kind === 'lines' ? true : (fields?.length ?? 0) > 0
   return {
     ...chosen,
     columns,
+    named,
     all,
     wish: isReady ? { ask, kind: chosen.kind, fields, isSafe: chosen.isSafe } : undefined,
     change: (change) => {
@@ -120,7 +132,7 @@ const BLOB_HINT =
   `at most ${formatBytes(BLOB_BYTES_MAX)}, which is told if there is more.`
 
 function FieldChoice({ ask, form }: { ask: Ask; form: FormState }) {
-  const { isAll, columns, change } = form
+  const { fields, columns, named, names, change } = form
   const none = ask.columns.length === 0 ? 'none is chosen' : 'none of them is a field of events'
   return (
     <fieldset class="choice">
@@ -129,22 +141,41 @@ function FieldChoice({ ask, form }: { ask: Ask; form: FormState }) {
         name="export-fields"
         label="The columns shown"
         hint={columns.fields.length === 0 ? none : columnsHint(columns)}
-        isChosen={!isAll}
+        isChosen={fields === 'shown'}
         isDisabled={columns.fields.length === 0}
-        onChoose={() => change({ isAll: false })}
+        onChoose={() => change({ fields: 'shown' })}
       />
+      <Option
+        name="export-fields"
+        label="These fields"
+        hint={fields === 'named' && named.left.length > 0 ? columnsHint(named) : 'by their names'}
+        isChosen={fields === 'named'}
+        onChoose={() => change({ fields: 'named' })}
+      />
+      {fields === 'named' && (
+        <FieldInput
+          label="Fields to export"
+          placeholder="paths, with commas"
+          streamId={ask.streamId}
+          kind={COLUMNS}
+          isList
+          value={names}
+          onInput={(text) => change({ names: text })}
+        />
+      )}
       <Option
         name="export-fields"
         label="All fields"
         hint={allHint(ask, form)}
-        isChosen={isAll}
-        onChoose={() => change({ isAll: true })}
+        isChosen={fields === 'all'}
+        onChoose={() => change({ fields: 'all' })}
       />
     </fieldset>
   )
 }
 
 const NAMED_MAX = 5
+const COLUMNS = { isCounted: true }
 
 function columnsHint({ fields, left }: ExportFields): string {
   const without = left.length === 0 ? '' : `; without ${namesOf(left)}`
@@ -156,10 +187,10 @@ function namesOf(names: readonly string[]): string {
   return visibleLine(names.slice(0, NAMED_MAX).join(', ')) + more
 }
 
-function allHint({ streamId }: Ask, { kind, isAll, all }: FormState): string {
+function allHint({ streamId }: Ask, { kind, fields: chosen, all }: FormState): string {
   if (kind === 'lines') return 'whole events'
   if (streamId === undefined) return 'CSV has them of one stream only: choose one, or NDJSON'
-  if (!isAll) return 'of the stream'
+  if (chosen !== 'all') return 'of the stream'
   if (all.failure !== undefined) return `not known: ${all.failure}`
   if (all.value === undefined) return 'looking…'
   const { fields, left } = all.value

@@ -7,6 +7,7 @@ import { href } from '../base/route.ts'
 import { findStream } from '../base/stream.ts'
 import { ChooseStream } from '../parts/choose-stream.tsx'
 import { Failure } from '../parts/failure.tsx'
+import { PathsField } from '../parts/field-input.tsx'
 import { TextField } from '../parts/form.tsx'
 
 interface Preview {
@@ -15,6 +16,7 @@ interface Preview {
 }
 
 const TYPING_MS = 250
+const ALL_PATHS = { objects: true }
 const SAMPLE = JSON.stringify(
   {
     message: 'ann logged in from 10.0.0.7',
@@ -76,8 +78,10 @@ export function RedactionScreen({ streamId }: { streamId: string | undefined }) 
             }}
             hint="A JSON object is judged as an event; anything else as one value. It is not stored."
           />
-          <TextField
+          <PathsField
             label="More paths to redact"
+            streamId={stream.id}
+            kind={ALL_PATHS}
             value={fields.value}
             onInput={(text) => {
               fields.value = text

@@ -1,94 +1,150 @@
 import { useSignal } from '@preact/signals'
 import { visibleLine } from '../../src/language/visible-text.ts'
-import { call, callText, failureText } from '../base/api.ts'
+import { callText } from '../base/api.ts'
+import { findFields } from '../base/catalog.ts'
 import { jsonElements, jsonObject, jsonText, wholeJson } from '../base/exact-json.ts'
-import { formatAgo, formatCount } from '../base/format.ts'
+import { formatCount, formatOf } from '../base/format.ts'
 import { useLoaded } from '../base/loaded.ts'
-import { may } from '../base/rights.ts'
-import { route, setParams } from '../base/route.ts'
+import { href, route, setParams } from '../base/route.ts'
 import { Failure } from '../parts/failure.tsx'
-import { tell } from '../parts/notices.tsx'
-import { FieldDetails } from './field-details.tsx'
-
-export interface FieldInfo {
-  readonly path: string
-  readonly types: readonly string[]
-  readonly conflict: boolean
-  readonly first_seen_at: string
-  readonly last_seen_at: string
-  readonly resolved_at: string | null
-  /** As JSON, every digit kept. */
-  readonly samples: readonly string[]
-  readonly samples_withheld?: boolean
-}
+import { type FieldInfo, FieldRow } from './field-row.tsx'
+import { ResolveDialog } from './resolve-dialog.tsx'
 
 interface FieldPage {
   readonly fields: readonly FieldInfo[]
   readonly next: string | null
 }
 
-const SHOWN_MAX = 500
+/** Shown at first, and added by each click. */
+const PAGE_FIELDS = 500
 /** Fields are learned while one looks. */
 const REFRESH_MS = 5_000
 
 export function Fields({ streamId }: { streamId: string }) {
   const { params } = route.value
-  const prefix = params.get('prefix') ?? ''
+  const only = params.get('field') ?? undefined
+  const part = params.get('contains') ?? params.get('prefix') ?? ''
   const isConflictsOnly = params.get('conflict') === 'true'
   const turn = useSignal(0)
+  const shown = useSignal(PAGE_FIELDS)
+  const query = {
+    contains: only === undefined ? part || undefined : undefined,
+    prefix: only,
+    conflict: isConflictsOnly && only === undefined ? true : undefined,
+  }
+  const count = only === undefined ? shown.value : 1
   const { value, failure, isLoading } = useLoaded(
-    `${streamId} ${prefix} ${isConflictsOnly}`,
-    async (signal) => {
-      const query = {
-        limit: SHOWN_MAX,
-        prefix: prefix || undefined,
-        conflict: isConflictsOnly ? true : undefined,
-      }
-      return readPage(await callText(`streams/${streamId}/fields`, { query, signal }))
-    },
+    JSON.stringify([streamId, query, count]),
+    (signal) => loadFields(streamId, query, count, signal),
     { turn, refreshMs: REFRESH_MS },
   )
+  // Others may begin with the path, too.
+  const fields = value?.fields.filter(({ path }) => only === undefined || path === only)
   return (
     <>
-      <div class="inline toolbar">
-        <input
-          type="search"
-          aria-label="Only paths that begin with"
-          placeholder="paths that begin with…"
-          value={prefix}
-          onInput={(event) => setParams({ prefix: event.currentTarget.value }, 'replace')}
-        />
-        <label class="inline">
+      {only === undefined ? (
+        <div class="inline toolbar">
           <input
-            type="checkbox"
-            checked={isConflictsOnly}
-            onChange={(event) =>
-              setParams({ conflict: event.currentTarget.checked ? 'true' : undefined })
-            }
-          />
-          Type conflicts only
-        </label>
-        <span class="quiet" role="status">
-          {value === undefined && isLoading ? 'Loading…' : value && countText(value)}
-        </span>
-      </div>
-      {failure !== undefined && <Failure text={failure} />}
-      {value !== undefined &&
-        (value.fields.length === 0 ? (
-          <p class="empty">
-            {prefix || isConflictsOnly ? 'No field is like that.' : 'No event has come yet.'}
-          </p>
-        ) : (
-          <FieldTable
-            fields={value.fields}
-            streamId={streamId}
-            onResolved={() => {
-              turn.value++
+            type="search"
+            aria-label="Only paths that have this"
+            placeholder="a part of the path…"
+            value={part}
+            onInput={(event) => {
+              setParams({ contains: event.currentTarget.value, prefix: undefined }, 'replace')
             }}
           />
-        ))}
+          <label class="inline">
+            <input
+              type="checkbox"
+              checked={isConflictsOnly}
+              onChange={(event) =>
+                setParams({ conflict: event.currentTarget.checked ? 'true' : undefined })
+              }
+            />
+            Type conflicts only
+          </label>
+          <span class="quiet" role="status">
+            {value === undefined && isLoading ? 'Loading…' : value && countText(value)}
+          </span>
+        </div>
+      ) : (
+        <p>
+          <a href={href('schema', streamId)}>All fields</a>
+        </p>
+      )}
+      {failure !== undefined && <Failure text={failure} />}
+      {fields?.length === 0 && <NoFields streamId={streamId} part={only ?? part} />}
+      {fields !== undefined && fields.length > 0 && (
+        <FieldTable
+          key={only}
+          fields={fields}
+          streamId={streamId}
+          isOpen={only !== undefined}
+          onResolved={() => {
+            turn.value++
+          }}
+        />
+      )}
+      {value !== undefined && value.next !== null && only === undefined && (
+        <p class="more">
+          <button type="button" onClick={() => (shown.value += PAGE_FIELDS)}>
+            Show {PAGE_FIELDS} more
+          </button>
+        </p>
+      )}
     </>
   )
+}
+
+/** Why there are none, and which are near. */
+function NoFields({ streamId, part }: { streamId: string; part: string }) {
+  const { value } = useLoaded(`${streamId} ${part}`, (signal) =>
+    findFields(streamId, part, { objects: true }, signal),
+  )
+  if (part === '') return <p class="empty">No event has come yet, or no field is like that.</p>
+  const { fields = [], nearest = [], complete = true } = value ?? {}
+  const isElsewhere = fields.length > 0
+  return (
+    <div class="empty">
+      <p>
+        {isElsewhere ? 'No field with a type conflict has ' : 'No field has '}
+        <bdi class="mono">{visibleLine(part)}</bdi>
+        {!complete && '; not all fields of this stream were learned'}
+      </p>
+      {nearest.length > 0 && (
+        <p class="inline">
+          Perhaps:
+          {nearest.map(({ path }) => (
+            <a key={path} class="mono" href={href('schema', streamId, { field: path })}>
+              <bdi>{visibleLine(path)}</bdi>
+            </a>
+          ))}
+        </p>
+      )}
+    </div>
+  )
+}
+
+/** The first `count`, page by page. */
+async function loadFields(
+  streamId: string,
+  query: Readonly<Record<string, string | boolean | undefined>>,
+  count: number,
+  signal: AbortSignal,
+): Promise<FieldPage> {
+  const fields: FieldInfo[] = []
+  let next: string | null = null
+  do {
+    const page: FieldPage = readPage(
+      await callText(`streams/${streamId}/fields`, {
+        query: { ...query, limit: count - fields.length, after: next ?? undefined },
+        signal,
+      }),
+    )
+    fields.push(...page.fields)
+    next = page.next
+  } while (next !== null && fields.length < count)
+  return { fields, next }
 }
 
 function readPage(text: string): FieldPage {
@@ -103,119 +159,58 @@ function readPage(text: string): FieldPage {
 
 function countText({ fields, next }: FieldPage): string {
   const count = formatCount(fields.length)
-  return next === null ? `${count} fields` : `the first ${count} fields; type to see others`
+  return next === null ? formatOf(fields.length, 'field') : `the first ${count} fields; more follow`
 }
 
 interface TableProps {
   readonly fields: readonly FieldInfo[]
   readonly streamId: string
+  /** Each is open from the beginning. */
+  readonly isOpen: boolean
   readonly onResolved: () => void
 }
 
-function FieldTable({ fields, streamId, onResolved }: TableProps) {
+function FieldTable({ fields, streamId, isOpen, onResolved }: TableProps) {
+  const resolving = useSignal<string | undefined>(undefined)
+  const asked = fields.find(({ path }) => path === resolving.value)
   return (
     <div class="scroll">
+      {asked !== undefined && (
+        <ResolveDialog
+          field={asked}
+          streamId={streamId}
+          onResolved={onResolved}
+          onClose={() => {
+            resolving.value = undefined
+          }}
+        />
+      )}
       <table class="table">
         <thead>
           <tr>
             <th scope="col">Path</th>
             <th scope="col">Types</th>
+            <th scope="col" class="number">
+              Events
+            </th>
             <th scope="col">Samples</th>
             <th scope="col">Last seen</th>
           </tr>
         </thead>
         <tbody>
           {fields.map((field) => (
-            <FieldRow key={field.path} field={field} streamId={streamId} onResolved={onResolved} />
+            <FieldRow
+              key={field.path}
+              field={field}
+              streamId={streamId}
+              isOpen={isOpen}
+              onResolve={() => {
+                resolving.value = field.path
+              }}
+            />
           ))}
         </tbody>
       </table>
     </div>
-  )
-}
-
-interface RowProps {
-  readonly field: FieldInfo
-  readonly streamId: string
-  readonly onResolved: () => void
-}
-
-function FieldRow({ field, streamId, onResolved }: RowProps) {
-  const isOpen = useSignal(false)
-  return (
-    <>
-      <tr>
-        <th scope="row">
-          <button
-            type="button"
-            class="plain path"
-            aria-expanded={isOpen.value}
-            onClick={() => {
-              isOpen.value = !isOpen.value
-            }}
-          >
-            <span aria-hidden="true">{isOpen.value ? '▾' : '▸'}</span>{' '}
-            <bdi>{visibleLine(field.path) || '(empty)'}</bdi>
-          </button>
-        </th>
-        <td>
-          {field.types.join(', ')}
-          {field.conflict && <Conflict field={field} streamId={streamId} onResolved={onResolved} />}
-        </td>
-        <td class="samples">
-          {field.samples_withheld ? 'not with this token' : <Samples samples={field.samples} />}
-        </td>
-        <td class="when">{formatAgo(Date.parse(field.last_seen_at))}</td>
-      </tr>
-      {isOpen.value && (
-        <tr>
-          <td colSpan={4}>
-            <FieldDetails streamId={streamId} path={field.path} />
-          </td>
-        </tr>
-      )}
-    </>
-  )
-}
-
-/** As JSON, so that a number and a string of its digits look unlike. */
-function Samples({ samples }: Pick<FieldInfo, 'samples'>) {
-  return (
-    <>
-      {samples.map((sample, index) => (
-        <span key={sample}>
-          {index > 0 && ', '}
-          <bdi>{visibleLine(sample)}</bdi>
-        </span>
-      ))}
-    </>
-  )
-}
-
-function Conflict({ field, streamId, onResolved }: RowProps) {
-  const resolve = async () => {
-    try {
-      const path = encodeURIComponent(field.path)
-      await call(`streams/${streamId}/fields/${path}/resolve`, { method: 'POST' })
-      tell(`${visibleLine(field.path)} now has the type that was seen last`)
-      onResolved()
-    } catch (cause) {
-      tell(failureText(cause) ?? '', true)
-    }
-  }
-  return (
-    <p class="inline">
-      <span class="warn">▲ conflict</span>
-      {may('streams:write') && (
-        <button
-          type="button"
-          class="small"
-          title="Takes the type that was seen last for the right one"
-          onClick={() => void resolve()}
-        >
-          Resolve
-        </button>
-      )}
-    </p>
   )
 }

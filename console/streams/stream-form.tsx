@@ -4,6 +4,7 @@ import { callJson, failureText } from '../base/api.ts'
 import type { StreamInfo } from '../base/stream.ts'
 import { Dialog } from '../parts/dialog.tsx'
 import { Failure } from '../parts/failure.tsx'
+import { PathsField } from '../parts/field-input.tsx'
 import { CheckField, TextField } from '../parts/form.tsx'
 
 const RETENTION_PRESETS = ['3d', '7d', '30d', '90d', '1y']
@@ -44,7 +45,7 @@ export function StreamForm({ stream, onSaved, onClose }: StreamFormProps) {
         <Basics draft={draft.value} change={change} />
         <details open={stream !== undefined}>
           <summary>Redaction, caps and budgets</summary>
-          <Transforms draft={draft.value} change={change} />
+          <Transforms draft={draft.value} change={change} streamId={stream?.id} />
           <Caps draft={draft.value} change={change} />
         </details>
         {failure.value !== undefined && <Failure text={failure.value} />}
@@ -101,7 +102,12 @@ function Basics({ draft, change }: PartProps) {
   )
 }
 
-function Transforms({ draft, change }: PartProps) {
+interface TransformsProps extends PartProps {
+  /** Undefined: a new stream, which may get the fields that others have. */
+  readonly streamId: string | undefined
+}
+
+function Transforms({ draft, change, streamId }: TransformsProps) {
   return (
     <>
       <CheckField
@@ -110,14 +116,18 @@ function Transforms({ draft, change }: PartProps) {
         onChange={(redact) => change({ redact })}
         hint="Passwords, tokens and keys are replaced before anything is stored."
       />
-      <TextField
+      <PathsField
         label="More paths to redact"
+        streamId={streamId}
+        kind={ALL_PATHS}
         value={draft.redactFields}
         onInput={(redactFields) => change({ redactFields })}
         hint="Separated by commas: user.card, items[].card"
       />
-      <TextField
+      <PathsField
         label="Text fields"
+        streamId={streamId}
+        kind={STRINGS}
         value={draft.textFields}
         onInput={(textFields) => change({ textFields })}
         hint="Searched word by word; the first of them is an event's line. Empty: message and its like."
@@ -137,6 +147,9 @@ function Transforms({ draft, change }: PartProps) {
     </>
   )
 }
+
+const ALL_PATHS = { objects: true }
+const STRINGS = { type: 'string', isCounted: true }
 
 function Caps({ draft, change }: PartProps) {
   return (

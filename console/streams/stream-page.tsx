@@ -7,12 +7,14 @@ import { loadStreams, type StreamInfo, streams, type Usage } from '../base/strea
 import { Dialog } from '../parts/dialog.tsx'
 import { Failure } from '../parts/failure.tsx'
 import { tell } from '../parts/notices.tsx'
+import { Conflicts } from '../schema/conflicts.tsx'
 import { Keys } from './keys.tsx'
 import { StreamForm } from './stream-form.tsx'
 import { useUsage } from './usage-of.ts'
 
 /** One stream: how it does, its keys with snippets, its settings. */
 export function StreamPage({ stream }: { stream: StreamInfo }) {
+  const { value: usage, failure } = useUsage(stream.id)
   const open = useSignal<'settings' | 'delete' | undefined>(undefined)
   const close = () => {
     open.value = undefined
@@ -38,17 +40,23 @@ export function StreamPage({ stream }: { stream: StreamInfo }) {
           </button>
         )}
       </div>
-      <Figures stream={stream} />
+      <Figures usage={usage} failure={failure} retention={stream.retention} />
       <Keys stream={stream} />
+      <Conflicts streamId={stream.id} count={usage?.schema.type_conflicts ?? 0} />
       {open.value === 'settings' && <StreamForm stream={stream} onSaved={saved} onClose={close} />}
       {open.value === 'delete' && <DeleteDialog stream={stream} onClose={close} />}
     </section>
   )
 }
 
+interface FiguresProps {
+  readonly usage: Usage | undefined
+  readonly failure: string | undefined
+  readonly retention: string
+}
+
 /** Each has its place before it is known: what is below must not move under somebody's pointer. */
-function Figures({ stream }: { stream: StreamInfo }) {
-  const { value: usage, failure } = useUsage(stream.id)
+function Figures({ usage, failure, retention }: FiguresProps) {
   if (usage === undefined && failure !== undefined) return <Failure text={failure} />
   return (
     <dl class="figures" aria-busy={usage === undefined}>
@@ -60,7 +68,7 @@ function Figures({ stream }: { stream: StreamInfo }) {
       ))}
       <div>
         <dt>Kept for</dt>
-        <dd>{stream.retention}</dd>
+        <dd>{retention}</dd>
       </div>
     </dl>
   )

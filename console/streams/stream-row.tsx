@@ -18,14 +18,16 @@ export function StreamRow({ stream }: { stream: StreamInfo }) {
         {usage?.newest_event_at ? formatAgo(Date.parse(usage.newest_event_at)) : usage ? '–' : '…'}
       </td>
       <td>{usage ? formatSeconds(usage.projection.lag_seconds) : '…'}</td>
-      <td>{failure !== undefined ? <span class="bad">⚠ {failure}</span> : stateOf(usage)}</td>
+      <td>
+        {failure !== undefined ? <span class="bad">⚠ {failure}</span> : stateOf(stream, usage)}
+      </td>
       <td>{stream.retention}</td>
     </tr>
   )
 }
 
 /** The worst first; in words, not in colours alone. */
-function stateOf(usage: Usage | undefined) {
+function stateOf(stream: StreamInfo, usage: Usage | undefined) {
   if (usage === undefined) return '…'
   const setAside = usage.projection.set_aside.reduce((sum, { count }) => sum + count, 0)
   if (setAside > 0)
@@ -34,7 +36,12 @@ function stateOf(usage: Usage | undefined) {
   const refused = usage.refusals.reduce((sum, { count }) => sum + count, 0)
   if (refused > 0) return <span class="warn">▲ {formatOf(refused, 'request', ' refused')}</span>
   if (usage.schema.type_conflicts > 0) {
-    return <span class="warn">▲ {formatOf(usage.schema.type_conflicts, 'type conflict')}</span>
+    const address = href('schema', stream.id, { conflict: 'true' })
+    return (
+      <a class="warn when" href={address}>
+        ▲ {formatOf(usage.schema.type_conflicts, 'type conflict')}
+      </a>
+    )
   }
   return 'ok'
 }

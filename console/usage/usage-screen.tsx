@@ -3,6 +3,7 @@ import { formatAgo, formatBytes, formatCount, formatSeconds } from '../base/form
 import { findStream, type Refusal, type Usage } from '../base/stream.ts'
 import { ChooseStream } from '../parts/choose-stream.tsx'
 import { Failure } from '../parts/failure.tsx'
+import { Conflicts } from '../schema/conflicts.tsx'
 import { useUsage } from '../streams/usage-of.ts'
 import { EventsOverTime } from './events-over-time.tsx'
 import { SinceOpened } from './since-opened.tsx'
@@ -46,6 +47,7 @@ function StreamUsage({ streamId }: { streamId: string }) {
         reasons={usage.projection.set_aside}
       />
       <SinceOpened usage={usage} />
+      <Conflicts streamId={streamId} count={usage.schema.type_conflicts} />
     </>
   )
 }

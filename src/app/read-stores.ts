@@ -5,6 +5,7 @@ import type { WaitingSegments } from '../materialize/waiting-segments.ts'
 import type { StreamId } from '../model/stream.ts'
 import { openStreamsBy } from '../read/open-streams.ts'
 import { FieldCatalogStore } from '../store/catalog/field-catalog-store.ts'
+import { FieldIndex } from '../store/catalog/field-index.ts'
 import { SchemaStore } from '../store/catalog/schema-store.ts'
 import { ProjectionTables } from '../store/projection/compile/projection-tables.ts'
 import { AggregateStore, type AggregateTask } from '../store/projection/reads/aggregate-store.ts'
@@ -69,6 +70,7 @@ export function openReadStores(
     usage: watch.watchAll('usage', new UsageStore(postgres)),
     setAside: watch.watchAll('usage', new SetAsideStore(postgres)),
     schemas: watch.watchAll('catalog', new SchemaStore(postgres)),
+    fieldIndex: watch.watchAll('catalog', new FieldIndex(postgres)),
     catalogs,
     readState: states.read.bind(states),
     openStreams: openStreamsBy(states, catalogs),

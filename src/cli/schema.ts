@@ -71,25 +71,45 @@ export const schema: Command = {
       throw new UsageError(`--type takes one of ${TYPES.join(', ')}`)
     }
     const streamId = await client.findStream(name)
-    const all = await listFields(client, streamId, {
+    const fields = await listFields(client, streamId, {
       type,
       conflict: values.conflict === true ? 'true' : undefined,
+      contains: part === '' ? undefined : part,
     })
-    const wanted = part.toLowerCase()
-    const fields = all.filter(({ field }) => field.path.toLowerCase().includes(wanted))
     const shares = await tryCountShares(invocation, streamId, fields)
     if (values.json === true) {
       for (const [index, { text }] of fields.entries()) {
-        terminal.json(`${text.slice(0, -1)},"share":${shares[index] ?? null}}`)
+        terminal.json(withShare(text, shares[index] ?? null))
       }
     } else if (fields.length > 0) {
       const rows = fields.map((one, index) => rowOf(one, shares[index]))
       terminal.line(terminal.table([['FIELD', 'TYPES', 'SHARE', 'LAST SEEN', 'SAMPLES'], ...rows]))
     }
     if (fields.length > 0) return EXIT_OK
-    terminal.note(all.length === 0 ? 'no field was learned yet' : `none of ${all.length} fields`)
+    terminal.note(await whyNone(client, streamId, part))
     return EXIT_NOTHING
   },
+}
+
+/** In words; with the names that are near. */
+async function whyNone(client: Client, streamId: string, part: string): Promise<string> {
+  const query = { streams: streamId, contains: part, objects: 'true' }
+  const { total, nearest } = await client.json<{
+    readonly total: number
+    readonly nearest: readonly { readonly path: string }[]
+  }>('fields', { query })
+  if (total > 0) return 'none of the fields is like that'
+  if (part === '') return 'no field was learned yet'
+  const near = nearest.map(({ path }) => path).join(', ')
+  return `no event of this stream has ${part}${near === '' ? '' : `; nearest: ${near}`}`
+}
+
+/** Of the range in place of the stream's; everything else as it is, every digit kept. */
+function withShare(text: string, share: number | null): string {
+  const members = [...jsonObject(wholeJson(text))].flatMap(([name, value]) => {
+    return name === 'share' ? [] : [`${JSON.stringify(name)}:${jsonText(value)}`]
+  })
+  return `{${[...members, `"share":${share}`].join(',')}}`
 }
 
 async function listFields(

@@ -15,8 +15,9 @@ import {
 } from '../limits.ts'
 import { formatTimeMs } from '../model/rfc3339.ts'
 import { FIELD_TYPES, type FieldType, hasTypeConflict } from '../model/schema.ts'
-import { hasScope } from '../model/stream.ts'
+import { hasScope, type StreamId } from '../model/stream.ts'
 import { isPathTooLong } from '../read/body-fields.ts'
+import type { FieldSource } from '../read/find-fields.ts'
 import { findVisibleStream, type StreamFinder } from '../read/find-streams.ts'
 import type {
   FieldPage,
@@ -25,11 +26,13 @@ import type {
   ShapePage,
   ShapeRecord,
 } from '../store/catalog/schema-store.ts'
+import type { EventCounts } from '../store/catalog/shape-counts.ts'
 import { NEXT_PAGE } from './id-page.ts'
 
 export interface FieldRoutesDeps extends Guard {
   readonly streams: StreamFinder
   readonly schemas: SchemaStore
+  readonly fieldIndex: FieldSource
 }
 
 const AFTER: Schema = { type: 'string', description: 'The `next` of the page before, as it is' }
@@ -46,6 +49,10 @@ const FIELDS_QUERY = {
     },
     after: AFTER,
     prefix: { type: 'string', description: 'Only paths that begin so' },
+    contains: {
+      type: 'string',
+      description: 'Only paths that have this somewhere; the case of A to Z does not matter',
+    },
     type: {
       type: 'string',
       enum: FIELD_TYPES,
@@ -70,12 +77,22 @@ const SHAPES_QUERY = {
   },
 } as const
 const TYPE: Schema = { type: 'string', enum: FIELD_TYPES }
+const SHARE = nullable(
+  { type: 'number' },
+  { description: "Of the stream's events, from 0 to 1; null: not known" },
+)
+const SEEN: ObjectSchema = {
+  type: 'object',
+  properties: { type: TYPE, last_seen_at: RFC3339, share: SHARE },
+}
 const FIELD: ObjectSchema = {
   type: 'object',
   properties: {
     path: { type: 'string' },
     types: { type: 'array', items: TYPE },
+    seen: { type: 'array', items: SEEN, description: 'Each of the types' },
     conflict: { type: 'boolean' },
+    share: SHARE,
     first_seen_at: RFC3339,
     last_seen_at: RFC3339,
     resolved_at: nullable(RFC3339),
@@ -102,7 +119,7 @@ const pageOf = (name: string, items: Schema): ObjectSchema => {
 }
 const PATH: Schema = { type: 'string', description: 'A dotted path, percent-encoded' }
 
-export function fieldRoutes({ streams, schemas, ...guard }: FieldRoutesDeps): Route[] {
+export function fieldRoutes({ streams, schemas, fieldIndex, ...guard }: FieldRoutesDeps): Route[] {
   const stream = '/v1/streams/:id'
   return [
     guardRoute(guard, {
@@ -118,11 +135,12 @@ export function fieldRoutes({ streams, schemas, ...guard }: FieldRoutesDeps): Ro
         const page = readFieldPage(query)
         const { streamId } = await findVisibleStream(streams, principal, params[0])
         const mayShow = hasScope(principal, 'events:read')
+        const counts = await countsOf(fieldIndex, streamId)
         const { text, last } = await pageInTurns<FieldRecord>({
           limit: page.limit,
           read: (after, limit) =>
             schemas.listFields(streamId, { ...page, after: after?.path ?? page.after, limit }),
-          write: (field) => fieldJson(field, mayShow),
+          write: (field) => fieldJson(field, counts, mayShow),
         })
         const next = last && pathCursor(last.path)
         return replyText(`{"fields":[${text}],"next":${JSON.stringify(next ?? null)}}`)
@@ -139,10 +157,12 @@ export function fieldRoutes({ streams, schemas, ...guard }: FieldRoutesDeps): Ro
       scope: 'streams:write',
       run: async ({ principal, params }) => {
         const { streamId } = await findVisibleStream(streams, principal, params[0])
-        const field = await schemas.resolveField(streamId, readPath(params[1]))
+        const field = await schemas.resolveField(streamId, readFieldPath(params[1]))
+        if (field === undefined) {
+          throw new IngestError('not_found', 'the stream has no field with this path')
+        }
         const mayShow = hasScope(principal, 'events:read')
-        if (field !== undefined) return replyText(fieldJson(field, mayShow))
-        throw new IngestError('not_found', 'the stream has no field with this path')
+        return replyText(fieldJson(field, await countsOf(fieldIndex, streamId), mayShow))
       },
     }),
     guardRoute(guard, {
@@ -167,11 +187,12 @@ export function fieldRoutes({ streams, schemas, ...guard }: FieldRoutesDeps): Ro
 
 /** Throws `malformed`. */
 export function readFieldPage(query: Readonly<Record<string, unknown>>): FieldPage {
-  const { limit = FIELDS_PAGE_DEFAULT, after, prefix, type, conflict } = query
+  const { limit = FIELDS_PAGE_DEFAULT, after, prefix, contains, type, conflict } = query
   return {
     limit: Number(limit),
     after: readOptionalPath(readPathCursor(after as string | undefined)),
     prefix: readOptionalPath(prefix as string | undefined),
+    contains: readOptionalPath(contains as string | undefined),
     type: type as FieldType | undefined,
     conflict: conflict as boolean | undefined,
   }
@@ -201,25 +222,44 @@ function readPathCursor(cursor: string | undefined): string | undefined {
 }
 
 function readOptionalPath(path: string | undefined): string | undefined {
-  return path === undefined ? undefined : readPath(path)
+  return path === undefined ? undefined : readFieldPath(path)
 }
 
-function readPath(path: string | undefined): string {
+/** Throws `malformed`. */
+export function readFieldPath(path: string | undefined): string {
   if (path === undefined || isPathTooLong(path) || path.includes('\0')) {
     throw malformed(`a path has at most ${FIELD_PATH_BYTES_MAX} bytes, and no U+0000`)
   }
   return path
 }
 
+/** Undefined for a stream without events. */
+async function countsOf(source: FieldSource, streamId: StreamId) {
+  const { streams } = await source.load([streamId])
+  return streams[0]?.counts
+}
+
 /**
  * As text: samples are JSON already, and a number keeps its digits. Samples are values of events: a
  * token that may not read events gets none, and the answer says so.
  */
-function fieldJson(field: FieldRecord, mayShowSamples: boolean): string {
+function fieldJson(
+  field: FieldRecord,
+  counts: EventCounts | undefined,
+  mayShowSamples: boolean,
+): string {
+  const counted = counts?.of(field.path)
+  const shareOf = (events = 0) => (events === 0 ? null : events / counts!.events)
   const head = JSON.stringify({
     path: field.path,
     types: field.types,
+    seen: field.types.map((type, index) => ({
+      type,
+      last_seen_at: formatTimeMs(field.typesSeenMs[index]!),
+      share: shareOf(counted?.byType[FIELD_TYPES.indexOf(type)]),
+    })),
     conflict: hasTypeConflict(field.types),
+    share: shareOf(counted?.events),
     first_seen_at: formatTimeMs(field.firstSeenMs),
     last_seen_at: formatTimeMs(field.lastSeenMs),
     resolved_at: field.resolvedAtMs === null ? null : formatTimeMs(field.resolvedAtMs),

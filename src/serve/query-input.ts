@@ -4,14 +4,22 @@ import type { Route } from '../http/exchange.ts'
 import { answerJson, type Guard, guardRoute, jsonAnswer } from '../http/guard.ts'
 import { QUERY_TEXT_BYTES_MAX } from '../language/bounds.ts'
 import { GRANULE_ROWS } from '../model/projection.ts'
-import { findVisibleStream, type StreamFinder } from '../read/find-streams.ts'
-import { READ_PROPERTIES } from '../read/schemas.ts'
+import { FIELD_TYPES } from '../model/schema.ts'
+import type { Stream } from '../model/stream.ts'
+import {
+  findStreams,
+  findVisibleStream,
+  type StreamFinder,
+  type StreamSource,
+  splitStreams,
+} from '../read/find-streams.ts'
+import { READ_PROPERTIES, STREAMS_TEXT } from '../read/schemas.ts'
 import { type CompleteDeps, completeQuery } from '../read/search/complete-query.ts'
 import { type ExplainDeps, explain } from '../read/search/explain.ts'
 import { readSearchRequest } from '../read/search/search-request.ts'
 
 export interface QueryInputDeps extends Guard {
-  readonly streams: StreamFinder
+  readonly streams: StreamFinder & StreamSource
   readonly input: ExplainDeps & CompleteDeps
 }
 
@@ -50,6 +58,12 @@ const PROPOSAL: ObjectSchema = {
     text: { type: 'string', description: 'What replaces the text from `start` to `end`' },
     kind: { type: 'string', enum: ['field', 'value', 'operator'] },
     count: { type: 'integer', description: 'Of a value: among the newest events' },
+    types: {
+      type: 'array',
+      items: { type: 'string', enum: FIELD_TYPES },
+      description: 'Of a field of the catalog',
+    },
+    share: { type: 'number', description: 'Of a field: of the events that have it, 0 to 1' },
   },
 }
 const COMPLETED: ObjectSchema = {
@@ -85,29 +99,51 @@ export function queryInputRoutes({ streams, input, ...guard }: QueryInputDeps): 
       pattern: '/v1/streams/:id/complete',
       operationId: 'complete',
       summary: 'Propose how a query goes on',
-      query: {
-        properties: {
-          query: {
-            type: 'string',
-            maxLength: QUERY_TEXT_BYTES_MAX,
-            default: '',
-            description: 'The text, which need not be a query yet',
-          },
-          at: {
-            type: 'integer',
-            minimum: 0,
-            maximum: QUERY_TEXT_BYTES_MAX,
-            description: 'The place in UTF-16 code units; the end when left out',
-          },
-        },
-      },
+      query: { properties: PLACE },
       answers: { 200: jsonAnswer('Proposals, the best first', COMPLETED) },
       run: async ({ principal, params, query, signal }) => {
         const stream = await findVisibleStream(streams, principal, params[0])
-        const text = String(query.query ?? '')
-        const place = { text, at: Number(query.at ?? text.length) }
-        return answerJson(200, COMPLETED, await completeQuery(input, stream, place, signal))
+        return answerJson(200, COMPLETED, await proposalsOf(input, [stream], query, signal))
+      },
+    }),
+    guardRoute(guard, {
+      ...shared,
+      pattern: '/v1/complete',
+      operationId: 'completeStreams',
+      summary: 'Propose how a query over several streams goes on',
+      query: { properties: { ...PLACE, streams: STREAMS_TEXT } },
+      answers: { 200: jsonAnswer('Proposals, the best first', COMPLETED) },
+      run: async ({ principal, query, signal }) => {
+        const asked = splitStreams(String(query.streams ?? '*'))
+        const found = await findStreams(streams, principal, asked)
+        return answerJson(200, COMPLETED, await proposalsOf(input, found, query, signal))
       },
     }),
   ]
+}
+
+const PLACE = {
+  query: {
+    type: 'string',
+    maxLength: QUERY_TEXT_BYTES_MAX,
+    default: '',
+    description: 'The text, which need not be a query yet',
+  },
+  at: {
+    type: 'integer',
+    minimum: 0,
+    maximum: QUERY_TEXT_BYTES_MAX,
+    description: 'The place in UTF-16 code units; the end when left out',
+  },
+} as const
+
+async function proposalsOf(
+  input: CompleteDeps,
+  streams: readonly Stream[],
+  query: Readonly<Record<string, unknown>>,
+  signal: AbortSignal,
+) {
+  const text = String(query.query ?? '')
+  const place = { text, at: Number(query.at ?? text.length) }
+  return await completeQuery(input, streams, place, signal)
 }

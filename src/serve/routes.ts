@@ -8,6 +8,7 @@ import type { SchemaStore } from '../store/catalog/schema-store.ts'
 import { type EventRoutesDeps, eventRoutes } from './event-routes.ts'
 import { type FieldStatsRoutesDeps, fieldStatsRoutes } from './field-stats.ts'
 import { type FieldRoutesDeps, fieldRoutes } from './fields.ts'
+import { type FoundFieldsDeps, foundFieldsRoutes } from './found-fields.ts'
 import { keyRoutes } from './keys.ts'
 import { cachedForSeconds } from './projection-bytes.ts'
 import { type ProjectionRetryDeps, projectionRetryRoutes } from './projection-retry.ts'
@@ -33,6 +34,7 @@ export type ServeDeps = Omit<
     ProjectionRetryDeps &
     Omit<UsageRoutesDeps, 'readSchemaState'> &
     FieldRoutesDeps &
+    FoundFieldsDeps &
     EventRoutesDeps &
     RedactPreviewDeps &
     RedactReviewDeps &
@@ -48,7 +50,7 @@ export type ServeDeps = Omit<
 
 /** `deps.streams` looks streams up in the lane of reads, not in that of `deps.control`. */
 export function serveRoutes({ lanes, ...deps }: ServeDeps): Route[] {
-  const { control, schemas, search, explainIds, topValues } = deps
+  const { control, schemas, search, explainIds, topValues, fieldIndex } = deps
   const management = { ...deps, lane: lanes.management, streams: control }
   const lists = { ...deps, lane: lanes.lists }
   const queries = { ...deps, lane: lanes.queries }
@@ -64,13 +66,14 @@ export function serveRoutes({ lanes, ...deps }: ServeDeps): Route[] {
       readIndexedShare: cachedForSeconds(deps.readIndexedShare, () => performance.now()),
     }),
     ...fieldRoutes(lists),
+    ...foundFieldsRoutes(lists),
     ...eventRoutes(lists),
     ...redactPreviewRoutes(lists),
     ...tailRoutes(lists),
     ...redactReviewRoutes({ ...deps, lane: lanes.reviews }),
     ...queryRoutes(queries),
     ...searchRoutes(queries),
-    ...queryInputRoutes({ ...queries, input: { ...search, explainIds, topValues } }),
+    ...queryInputRoutes({ ...queries, input: { ...search, explainIds, topValues, fieldIndex } }),
     ...fieldStatsRoutes(queries),
     ...viewRoutes({
       ...queries,

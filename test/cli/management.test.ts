@@ -74,7 +74,10 @@ test('schema: types, shares and samples, some of them by a part of the path', as
   const { path, types, share } = JSON.parse(some[0]!)
   assert.deepEqual([path, types, share], ['took.ms', ['integer'], 1])
   assert.ok((await said('schema', stream.id, 'rare', '--json')).includes(BIG), 'digits stay')
-  assert.equal((await cli.run(['schema', stream.id, 'nosuch'])).code, 1)
+  assert.equal(some[0]!.split('"share"').length, 2 + types.length, 'the range has the last word')
+  const none = await cli.run(['schema', stream.id, 'tok.ms'])
+  assert.equal(none.code, 1)
+  assert.match(none.err, /no event of this stream has tok\.ms; nearest: took\.ms/)
 })
 
 test('usage: of one stream, of all', async () => {

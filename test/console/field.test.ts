@@ -11,7 +11,6 @@ import {
   type EventField,
   fieldListText,
   fieldOfApi,
-  fieldOfCatalog,
   fieldText,
   isCounted,
   pathField,
@@ -80,7 +79,6 @@ test('what people type, and what older addresses have', () => {
   assert.equal(readFieldText(''), undefined)
   assert.equal(isCounted(readFieldText('items[].price')!), false)
   assert.equal(isCounted(readFieldText('_id')!), false)
-  assert.deepEqual(partsOf(fieldOfCatalog('items[].price')), ['items', 'price'])
 })
 
 test('unlike values look unlike', () => {

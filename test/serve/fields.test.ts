@@ -5,9 +5,12 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { FIELDS_FOUND_AMONG_MAX, FIELDS_FOUND_DEFAULT, FIELDS_FOUND_MAX } from '../../src/limits.ts'
 import type { StreamId } from '../../src/model/stream.ts'
 import { fieldRoutes } from '../../src/serve/fields.ts'
+import { foundFieldsRoutes } from '../../src/serve/found-fields.ts'
 import { cachedForSeconds } from '../../src/serve/projection-bytes.ts'
+import { FIELD_INDEX_CACHE_MS, FieldIndex } from '../../src/store/catalog/field-index.ts'
 import { SchemaStore } from '../../src/store/catalog/schema-store.ts'
 import { newStream, TestNode } from '../observe/nodes.ts'
 import { RestHarness, startDatabase, type TestDatabase } from './rest-harness.ts'
@@ -15,18 +18,19 @@ import { RestHarness, startDatabase, type TestDatabase } from './rest-harness.ts
 let database: TestDatabase
 let node: TestNode
 let rest: RestHarness
+let nowMs = 0
 
 before(async () => {
   database = await startDatabase()
   node = await TestNode.create(database.postgres, '00000000-0000-4000-8000-000000000004')
   await node.start()
-  rest = await RestHarness.start(database.postgres, ({ resolveToken, control }) =>
-    fieldRoutes({
-      resolveToken,
-      streams: control,
-      schemas: new SchemaStore(database.postgres),
-    }),
-  )
+  rest = await RestHarness.start(database.postgres, ({ resolveToken, control }) => {
+    // Nothing is kept: tests learn and look at once.
+    const fieldIndex = new FieldIndex(database.postgres, () => (nowMs += FIELD_INDEX_CACHE_MS))
+    const deps = { resolveToken, streams: control, fieldIndex }
+    const schemas = new SchemaStore(database.postgres)
+    return [...fieldRoutes({ ...deps, schemas }), ...foundFieldsRoutes(deps)]
+  })
 })
 
 after(async () => {
@@ -81,6 +85,61 @@ test('pages, prefix, type and conflict select', async () => {
   for (const bad of ['limit=0', 'limit=10001', 'type=number', 'conflict=1', 'x=1', 'after=%00']) {
     assert.equal((await get(streamId, `fields?${bad}`)).status, 400, bad)
   }
+})
+
+test('a part of the path selects as it does where all fields are in memory', async () => {
+  const keys = ['Http.STATUS', 'http.status', 'xstatusx', 'StÄtus', 'a%_b', 'a\\\\b', 'é', 'É']
+  const streamId = await learn(`{${keys.map((key) => `"${key}":1`).join(',')}}`)
+  for (const part of ['status', 'STATUS', 'p.s', 'ä', 'Ä', 'é', '%_', '\\', '', 'none']) {
+    const query = `contains=${encodeURIComponent(part)}`
+    const listed = paths((await get(streamId, `fields?${query}`)).json)
+    const { json } = await rest.call('GET', `/v1/fields?streams=${streamId}&objects=true&${query}`)
+    assert.deepEqual(paths(json).sort(), listed.sort(), part)
+    assert.equal(json.total, listed.length)
+    if (part === 'STATUS') assert.equal(listed.length, 3)
+  }
+  const { json } = await rest.call('GET', `/v1/fields?streams=${streamId}&contains=htp.status`)
+  assert.ok(json.nearest.some(({ path }: { path: string }) => path === 'http.status'))
+  for (const bad of ['contains=%00', `contains=${'x'.repeat(1_025)}`]) {
+    assert.equal((await get(streamId, `fields?${bad}`)).status, 400, bad)
+    assert.equal((await rest.call('GET', `/v1/fields?${bad}`)).status, 400, bad)
+  }
+})
+
+test('fields are found among FIELDS_FOUND_AMONG_MAX, FIELDS_FOUND_MAX at a time', async () => {
+  const count = FIELDS_FOUND_MAX + 1
+  const keys = Array.from({ length: count }, (_, n) => `"found${n}":${n}`)
+  const streamId = await learn(`{${keys.join(',')}}`)
+  const find = async (query: string) => {
+    return (await rest.call('GET', `/v1/fields?streams=${streamId}&${query}`)).json
+  }
+  assert.equal(paths(await find('contains=found')).length, FIELDS_FOUND_DEFAULT)
+  const { fields, total, complete } = await find(`contains=found&limit=${FIELDS_FOUND_MAX}`)
+  assert.deepEqual([fields.length, total, complete], [FIELDS_FOUND_MAX, count, true])
+  assert.equal((await find(`limit=${count}`)).status, 400)
+  await database.postgres.query('UPDATE stream_schemas SET field_count = $2 WHERE stream_id = $1', [
+    streamId,
+    FIELDS_FOUND_AMONG_MAX + 1,
+  ])
+  const beyond = await find('contains=found')
+  assert.deepEqual([beyond.fields, beyond.complete], [[], false])
+})
+
+test('how many events have a field, and each of its types; when it was last seen', async () => {
+  const streamId = await learn('{"n":1}\n{"n":2,"m":true}\n{"n":"x"}\n{"m":false}')
+  const { json } = await get(streamId, 'fields')
+  const [m, n] = json.fields
+  assert.deepEqual([m.share, n.share], [0.5, 0.75])
+  assert.deepEqual(
+    n.seen.map(({ type, share }: { type: string; share: number }) => [type, share]),
+    [
+      ['integer', 0.5],
+      ['string', 0.25],
+    ],
+  )
+  assert(n.seen.every((one: { last_seen_at: string }) => one.last_seen_at === n.last_seen_at))
+  const resolved = await rest.call('POST', `/v1/streams/${streamId}/fields/n/resolve`)
+  assert.deepEqual(resolved.json.seen.length, 1)
 })
 
 test('no cursor is empty, whatever the path', async () => {

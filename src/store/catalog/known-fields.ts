@@ -88,7 +88,7 @@ export class KnownFields {
     const withValues = [...this.#types].filter(([, types]) => hasValues(types))
     const sorted = withValues.sort(([a], [b]) => (a < b ? -1 : 1))
     return sorted.flatMap(([path]) => {
-      const parts = this.#tryRead(path)
+      const parts = this.partsOf(path)
       return parts === undefined ? [] : [parts]
     })
   }
@@ -102,7 +102,7 @@ export class KnownFields {
    * part of a key. Undefined for an array's scalars, which are found by the array's own path, and
    * for anything nested deeper in arrays than columns are.
    */
-  #tryRead(path: string): PathParts | undefined {
+  partsOf(path: string): PathParts | undefined {
     const parts: string[] = []
     let start = 0
     for (let at = path.indexOf('[]'); at >= 0; at = path.indexOf('[]', at + 2)) {

@@ -1,5 +1,7 @@
 /** The catalog as people read it: fields, shapes, the state of learning; and Resolve. */
+
 import { LIST_PAGE_BYTES_MAX } from '../../limits.ts'
+import { foldName } from '../../model/match-names.ts'
 import { FIELD_TYPES, type FieldType } from '../../model/schema.ts'
 import type { SegmentId } from '../../model/segment-id.ts'
 import type { StreamId } from '../../model/stream.ts'
@@ -8,6 +10,8 @@ import type { Postgres } from '../postgres.ts'
 export interface FieldRecord {
   readonly path: string
   readonly types: readonly FieldType[]
+  /** When each of them was seen last. */
+  readonly typesSeenMs: readonly number[]
   readonly firstSeenMs: number
   readonly lastSeenMs: number
   /** JSON values, the newest first. */
@@ -21,6 +25,8 @@ export interface FieldPage {
   readonly limit: number
   /** Only paths that begin with this. */
   readonly prefix: string | undefined
+  /** Only paths that have this somewhere, as `foldName` compares. */
+  readonly contains?: string | undefined
   readonly type: FieldType | undefined
   readonly conflict: boolean | undefined
 }
@@ -83,8 +89,12 @@ export class SchemaStore {
        WHERE stream_id = $1 AND ($2::text IS NULL OR path > $2 COLLATE "C")
          AND ($3::text IS NULL OR starts_with(path, $3)) AND ${type}
          AND ($4::boolean IS NULL OR ${IS_CONFLICT} = $4)
+         AND ($6::text IS NULL OR strpos(lower(path COLLATE "C"), $6) > 0)
        ORDER BY path LIMIT $5`,
-      [streamId, page.after ?? null, page.prefix ?? null, page.conflict ?? null, page.limit],
+      [
+        ...[streamId, page.after ?? null, page.prefix ?? null, page.conflict ?? null, page.limit],
+        page.contains === undefined ? null : foldName(page.contains),
+      ],
     )
     return rows.map(toField)
   }
@@ -189,9 +199,12 @@ interface ShapeRow {
 
 function toField(row: FieldRow): FieldRecord {
   const resolvedMs = Number(row.resolved_ms)
+  const seenMs = (type: FieldType) => Number(row[`seen_${type}_ms`])
+  const types = FIELD_TYPES.filter((type) => seenMs(type) > 0)
   return {
     path: row.path ?? '',
-    types: FIELD_TYPES.filter((type) => Number(row[`seen_${type}_ms`]) > 0),
+    types,
+    typesSeenMs: types.map(seenMs),
     firstSeenMs: Number(row.first_seen_ms),
     lastSeenMs: Number(row.last_seen_ms),
     samples: row.samples,

@@ -192,6 +192,25 @@ test('groups over time', options, async () => {
   assert.match(first, /cart|search|auth/)
 })
 
+test('a field is found by any part of its name, by keys; none such is said', options, async () => {
+  const { page } = seen
+  await page.goto(`${service.url}/console/#/explore/1?from=-1h&by=servise`)
+  // The wide event is past the caps: so nobody knows all fields.
+  await untilShown(page, 'is servise, and not all were learned; nearest:')
+  await page.locator('.unknown button').click()
+  await page.waitForFunction("location.hash.includes('by=service')")
+  await page.waitForSelector('.top-list .facet-value')
+  await page.locator('#group-by').fill('service,ATU')
+  await page.waitForSelector('#group-by[aria-expanded=true]')
+  await untilShown(page, 'integer ·')
+  await page.keyboard.press('ArrowDown')
+  const active = "document.activeElement.getAttribute('aria-activedescendant')"
+  await page.waitForFunction(`document.getElementById(${active})?.ariaSelected === 'true'`)
+  await page.keyboard.press('Enter')
+  await page.keyboard.press('Enter')
+  await page.waitForFunction("decodeURIComponent(location.hash).includes('by=service,status')")
+})
+
 test('hostile events: HTML is text, digits stay, a megabyte opens at once', options, async () => {
   const { page } = seen
   await openOnly('big:*', HOSTILE)

@@ -70,7 +70,7 @@ const SCREENS = [
   ['#/streams', 'As sent', 'New stream'],
   ['#/streams/1', 'lax_', 'Delete'],
   ['#/views/1', 'view of web', 'Delete'],
-  ['#/schema/1', '▲ conflict', 'Resolve'],
+  ['#/schema/1', '▲ conflict', 'Resolve…'],
 ] as const
 
 test('who only reads is offered nothing that changes', options, async () => {

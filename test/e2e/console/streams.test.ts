@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { HTTPRequest } from 'puppeteer-core'
-import { Api } from '../../support/api.ts'
+import { Api, NDJSON_TYPE } from '../../support/api.ts'
 import {
   clickOn,
   fillIn,
@@ -101,6 +101,27 @@ test('what events hold is text on the page, never HTML', options, async () => {
   await clickOn(page, 'Usage')
   await untilShown(page, 'Queries see all that is stored.')
   assert.equal(await page.title(), 'web-2 · Sluice')
+})
+
+test('Resolve says what changes and what stays, and only then does it', options, async () => {
+  const { page } = seen
+  const api = new Api(service)
+  const { key } = await api.createKey('1')
+  await api.ingest(key, '{"odd":1}\n{"odd":2}\n{"odd":"x"}', { 'content-type': NDJSON_TYPE })
+  const address = `${service.url}/console/#/schema/1?field=odd`
+  await page.goto(address)
+  await untilShown(page, '▲ conflict')
+  await clickOn(page, 'Resolve…')
+  await untilShown(page, 'What stays: every event as it was sent')
+  const types = "[...document.querySelectorAll('dialog tbody tr')].map((row) => row.innerText)"
+  const [integer, string] = (await page.evaluate(types)) as string[]
+  assert.match(`${integer}\n${string}`, /^integer\s+67 %.*\s+string\s+33 %.*kept$/s)
+  await page.keyboard.press('Escape')
+  await page.waitForSelector('dialog', { hidden: true })
+  await untilShown(page, '▲ conflict')
+  await clickOn(page, 'Resolve…')
+  await clickOn(page, 'Keep string, forget integer')
+  await page.waitForFunction("!document.body.innerText.includes('▲ conflict')")
 })
 
 test('redaction shows what it would store, as one types', options, async () => {

@@ -152,6 +152,10 @@ async function manage(id: string, keyId: string): Promise<void> {
     ['POST', '/v1/facets', {}],
     ['GET', '/v1/facets?fields=n', undefined],
     ['GET', `/v1/streams/${id}/facets`, undefined],
+    ['GET', `/v1/fields?streams=${id}`, undefined],
+    ['GET', `/v1/fields?streams=${id}&contains=mesage`, undefined],
+    ['GET', '/v1/complete?query=mess', undefined],
+    ['GET', '/v1/complete?query=n:', undefined],
     ['POST', '/v1/tokens', { name: 'one', scopes: ['events:read'] }],
     [
       'POST',

@@ -123,6 +123,15 @@ test('fields are proposed by the beginning of their names, then by what is in th
     element.proposals.map(({ text }) => text),
     ['price:'],
   )
+  const ofAll = async (query: string) => {
+    const params = new URLSearchParams({ query, streams: stream.id })
+    return (JSON.parse(await api.rest(`/v1/complete?${params}`)) as Completed).proposals
+  }
+  const found = await ofAll('TATUS')
+  assert.deepEqual(found, [{ text: 'http.status:', kind: 'field', types: ['integer'], share: 1 }])
+  const values = (await ofAll('http.status:03')).map(({ text }) => text)
+  assert.deepEqual(values, ['203'])
+  assert.deepEqual((await ofAll('items[]:{ri'))[0]?.text, 'price:')
 })
 
 test('values are the most frequent ones, as they are to be written', async () => {
@@ -135,6 +144,11 @@ test('values are the most frequent ones, as they are to be written', async () =>
   assert.deepEqual(
     (await complete('level:ER')).proposals.map(({ text }) => text),
     ['error'],
+  )
+  assert.deepEqual(
+    (await complete('level:rro')).proposals.map(({ text }) => text),
+    ['error'],
+    'by a part of it',
   )
   const status = await complete('http.status:20')
   assert.deepEqual(status.proposals.map(({ text }) => text).sort(), ['200', '201', '202', '203'])

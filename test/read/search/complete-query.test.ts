@@ -6,18 +6,19 @@ import type { SourceStream } from '../../../src/model/field-catalog.ts'
 import type { Stream, StreamId } from '../../../src/model/stream.ts'
 import { type CompleteDeps, completeQuery } from '../../../src/read/search/complete-query.ts'
 import { StoreError } from '../../../src/store/store-error.ts'
+import { indexOf } from '../field-indexes.ts'
 
 const STREAM = { streamId: 7 as StreamId } as Stream
 const SIGNAL = new AbortController().signal
 
 function depsWith(topValues: CompleteDeps['topValues']): CompleteDeps {
-  const paths = Array.from({ length: 50 }, (_, n) => [`field${n}`])
-  const source = { streamId: STREAM.streamId, catalog: { paths } } as unknown as SourceStream
+  const source = { streamId: STREAM.streamId, catalog: { paths: [] } } as unknown as SourceStream
   const readExtent = async () => ({ start: 1n, end: 1n << 60n, eventsPerMs: 1, eventBytes: 9 })
   return {
     openStreams: async () => [source],
     sources: { readExtent } as unknown as CompleteDeps['sources'],
     topValues,
+    fieldIndex: indexOf(Array.from({ length: 50 }, (_, n) => [`field${n}`, 'string', n])),
   }
 }
 
@@ -29,7 +30,7 @@ test('values may take COMPLETE_MS_MAX; without ClickHouse none are proposed', as
     asked.push(msMax, limit)
     throw new StoreError('unavailable', 'clickhouse: timeout')
   })
-  const { kind, proposals } = await completeQuery(deps, STREAM, at('field1:x'), SIGNAL)
+  const { kind, proposals } = await completeQuery(deps, [STREAM], at('field1:x'), SIGNAL)
   assert.equal(kind, 'value')
   assert.deepEqual(proposals, [])
   assert.deepEqual(asked, [COMPLETE_MS_MAX, COMPLETE_PROPOSALS_MAX])
@@ -37,8 +38,10 @@ test('values may take COMPLETE_MS_MAX; without ClickHouse none are proposed', as
 
 test('at most COMPLETE_PROPOSALS_MAX fields are proposed, without asking for values', async () => {
   const deps = depsWith(async () => assert.fail('no value is wanted'))
-  const { proposals } = await completeQuery(deps, STREAM, at('fie'), SIGNAL)
+  const { proposals } = await completeQuery(deps, [STREAM], at('IEL'), SIGNAL)
   assert.equal(proposals.length, COMPLETE_PROPOSALS_MAX)
+  const [most] = proposals
+  assert.deepEqual([most?.text, most?.types, most?.share], ['field49:', ['string'], 0.49])
 })
 
 test('a value that reads as something else is quoted', async () => {
@@ -49,7 +52,7 @@ test('a value that reads as something else is quoted', async () => {
     { value: 'or', isString: true, count: 1 },
     { value: 'plain', isString: true, count: 1 },
   ])
-  const { proposals } = await completeQuery(deps, STREAM, at('field1:'), SIGNAL)
+  const { proposals } = await completeQuery(deps, [STREAM], at('field1:'), SIGNAL)
   assert.deepEqual(
     proposals.map(({ text }) => text),
     ['"12"', '12', '"a b"', '"or"', 'plain'],

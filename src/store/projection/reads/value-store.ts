@@ -11,12 +11,12 @@ import { SqlParams } from '../compile/sql-params.ts'
 import { querySettings } from '../query-bounds.ts'
 
 export interface ValueQuestion {
-  readonly source: SourceStream
+  readonly streams: readonly SourceStream[]
   /** Precondition: `isFieldPath`. Undefined: the label of the service. */
   readonly path: string | undefined
   readonly range: IdRange
-  /** Values begin with this, in upper or lower case. */
-  readonly prefix: string
+  /** Values have this somewhere, in upper or lower case; those that begin so come first. */
+  readonly part: string
   readonly limit: number
   readonly msMax: number
 }
@@ -42,17 +42,17 @@ export class ValueStore {
     this.#tables = tables
   }
 
-  /** The most frequent first. Throws `StoreError`. */
+  /** Those that begin so first, then the most frequent. Throws `StoreError`. */
   async top(question: ValueQuestion, signal: AbortSignal): Promise<readonly TopValue[]> {
-    const { source, path, range, prefix, limit, msMax } = question
-    const rows = await this.#tables.read([source], async (tables) => {
+    const { streams, path, range, part, limit, msMax } = question
+    const rows = await this.#tables.read(streams, async (tables) => {
       const params = new SqlParams()
       const column = path === undefined ? 'service' : `payload.${quoteFieldPath(path)}`
       const type = path === undefined ? `'String'` : `dynamicType(${column})`
       const receipt = (id: bigint) => BigInt(segmentIdMs(id as SegmentId)) * NS_PER_MS
       const rowsSql = rowSource(
         {
-          streams: [source],
+          streams,
           timeBasis: 'ingested_at',
           fromNs: receipt(range.start),
           toNs: receipt(range.end - 1n) + NS_PER_MS,
@@ -64,13 +64,14 @@ export class ValueStore {
         params,
       )
       if (rowsSql === undefined) return []
-      const start = params.add('String', prefix)
+      const place = `position(lowerUTF8(value), lowerUTF8(${params.add('String', part)}))`
       const sql = `SELECT value, type = 'String' AS is_string, count() AS count FROM ${rowsSql}
-        WHERE startsWith(lowerUTF8(value), lowerUTF8(${start})) AND value != ''
+        WHERE ${place} > 0 AND value != ''
           AND match(type, '^(String|Bool|U?Int64|Float64)$')
           AND lengthUTF8(value) <= ${params.add('UInt32', VALUE_CHARS_MAX)}
-        GROUP BY value, is_string ORDER BY count DESC, value LIMIT ${params.add('UInt32', limit)}`
-      return this.#tables.memory.run([source], msMax, (blocks, leftMs) => {
+        GROUP BY value, is_string ORDER BY ${place} = 1 DESC, count DESC, value
+        LIMIT ${params.add('UInt32', limit)}`
+      return this.#tables.memory.run(streams, msMax, (blocks, leftMs) => {
         const overflow = { group_by_overflow_mode: 'any' } as const
         const settings = { ...querySettings(leftMs, blocks), ...overflow }
         return this.#clickhouse.query<ValueRow>(sql, params.values, settings, { signal })
