@@ -6,18 +6,23 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { sessionCookieName } from '../../src/http/session-cookie.ts'
+import { sessionCookieName } from '../../../src/http/session-cookie.ts'
 import {
   CONTROL_POLL_MS,
   SESSION_IDLE_MS_MAX,
   SESSION_MS_MAX,
   SESSIONS_PER_TOKEN_MAX,
-} from '../../src/limits.ts'
-import { sha256 } from '../../src/model/credential.ts'
-import { sessionRoutes } from '../../src/serve/session.ts'
-import { tokenRoutes } from '../../src/serve/tokens.ts'
-import { SessionStore } from '../../src/store/control/session-store.ts'
-import { type Answer, RestHarness, startDatabase, type TestDatabase } from './rest-harness.ts'
+} from '../../../src/limits.ts'
+import { sha256 } from '../../../src/model/credential.ts'
+import { sessionRoutes } from '../../../src/serve/session.ts'
+import { tokenRoutes } from '../../../src/serve/tokens.ts'
+import { SessionStore } from '../../../src/store/control/session-store.ts'
+import {
+  type Answer,
+  RestHarness,
+  startDatabase,
+  type TestDatabase,
+} from '../../serve/rest-harness.ts'
 
 const ORIGIN = 'http://logs.example.com'
 let database: TestDatabase
