@@ -1,5 +1,5 @@
 import { ownToken, type Scope } from '../base/rights.ts'
-import { signOut } from '../base/session.ts'
+import { signOut } from '../base/sign-in.ts'
 
 /** In place of a screen that the token may not see: what it may, and what is missing. */
 export function Lacking({ scope, what }: { scope: Scope; what: string }) {
@@ -16,7 +16,7 @@ export function Lacking({ scope, what }: { scope: Scope; what: string }) {
         ))}
         .
       </p>
-      <button type="button" onClick={() => signOut()}>
+      <button type="button" onClick={() => void signOut()}>
         Sign in with another token
       </button>
     </section>

@@ -4,7 +4,7 @@ import { useEffect, useRef } from 'preact/hooks'
 import { CLOCK_NAMES, CLOCKS, clockParam } from '../base/clock.ts'
 import { may } from '../base/rights.ts'
 import { go, href, route, SCREENS, setParams } from '../base/route.ts'
-import { signOut } from '../base/session.ts'
+import { signOut } from '../base/sign-in.ts'
 import { streams } from '../base/stream.ts'
 import { nextTheme } from '../base/theme.ts'
 import { PRESETS } from '../base/time.ts'
@@ -101,7 +101,8 @@ function actions(): Action[] {
     ...ranges,
     ...own,
     { label: 'Theme: light, dark, system', run: nextTheme },
-    { label: 'Sign out', run: () => signOut() },
+    { label: 'Sign out', run: () => void signOut() },
+    { label: 'Sign out everywhere: all browsers with this token', run: () => void signOut(true) },
   ]
 }
 
