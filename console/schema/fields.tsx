@@ -5,7 +5,7 @@ import { jsonElements, jsonObject, jsonText, wholeJson } from '../base/exact-jso
 import { formatAgo, formatCount } from '../base/format.ts'
 import { useLoaded } from '../base/loaded.ts'
 import { may } from '../base/rights.ts'
-import { route, setParams } from '../base/route.ts'
+import { listText, readList, route, setParams } from '../base/route.ts'
 import { Failure } from '../parts/failure.tsx'
 import { tell } from '../parts/notices.tsx'
 import { FieldDetails } from './field-details.tsx'
@@ -141,20 +141,18 @@ interface RowProps {
 }
 
 function FieldRow({ field, streamId, onResolved }: RowProps) {
-  const isOpen = useSignal(false)
+  const open = readList(route.value.params.get('field'))
+  const isOpen = open.includes(field.path)
+  const toggle = () => {
+    const others = open.filter((path) => path !== field.path)
+    setParams({ field: listText(isOpen ? others : [...others, field.path]) }, 'replace')
+  }
   return (
     <>
       <tr>
         <th scope="row">
-          <button
-            type="button"
-            class="plain path"
-            aria-expanded={isOpen.value}
-            onClick={() => {
-              isOpen.value = !isOpen.value
-            }}
-          >
-            <span aria-hidden="true">{isOpen.value ? '▾' : '▸'}</span>{' '}
+          <button type="button" class="plain path" aria-expanded={isOpen} onClick={toggle}>
+            <span aria-hidden="true">{isOpen ? '▾' : '▸'}</span>{' '}
             <bdi>{visibleLine(field.path) || '(empty)'}</bdi>
           </button>
         </th>
@@ -167,7 +165,7 @@ function FieldRow({ field, streamId, onResolved }: RowProps) {
         </td>
         <td class="when">{formatAgo(Date.parse(field.last_seen_at))}</td>
       </tr>
-      {isOpen.value && (
+      {isOpen && (
         <tr>
           <td colSpan={4}>
             <FieldDetails streamId={streamId} path={field.path} />

@@ -3,7 +3,7 @@ import { useSignal } from '@preact/signals'
 import { useEffect, useLayoutEffect } from 'preact/hooks'
 import { keyAction } from '../base/keys.ts'
 import { loadRights, may } from '../base/rights.ts'
-import { type Route, route } from '../base/route.ts'
+import { closeDialog, openDialog, type Route, route } from '../base/route.ts'
 import { session } from '../base/session.ts'
 import { findStream, loadStreams, streams, streamsFailure } from '../base/stream.ts'
 import { ExploreScreen } from '../explore/explore-screen.tsx'
@@ -46,17 +46,16 @@ function Frame() {
   useEffect(() => {
     document.title = stream === undefined ? 'Sluice' : `${stream.name} · Sluice`
   }, [stream?.name])
-  const open = useSignal<'help' | 'palette' | undefined>(undefined)
-  // A dialog tells of its end a little later: by then another one may be open.
-  const close = (what: 'help' | 'palette') => () => {
-    if (open.value === what) open.value = undefined
-  }
+  const isPalette = useSignal(false)
+  const isHelp = current.params.get('dialog') === 'help'
+  const help = () => openDialog('help')
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       const action = keyAction(event)
       if (action === undefined) return
       event.preventDefault()
-      if (action === 'help' || action === 'palette') open.value = action
+      if (action === 'palette') isPalette.value = true
+      else if (action === 'help') help()
       else document.getElementById(action)?.[action === 'query' ? 'focus' : 'click']()
     }
     addEventListener('keydown', onKey)
@@ -67,12 +66,12 @@ function Frame() {
       <button type="button" class="skip" onClick={() => document.getElementById('main')?.focus()}>
         Skip to content
       </button>
-      <Header onHelp={() => (open.value = 'help')} />
+      <Header onHelp={help} />
       <main id="main" tabIndex={-1}>
         <Content current={current} />
       </main>
-      {open.value === 'help' && <Help onClose={close('help')} />}
-      {open.value === 'palette' && <Palette onClose={close('palette')} />}
+      {isHelp && <Help onClose={() => closeDialog('help')} />}
+      {isPalette.value && <Palette onClose={() => (isPalette.value = false)} />}
     </>
   )
 }
