@@ -207,13 +207,14 @@ function useAnchor(
 
 /** Goes once to the first event that the address opens, when somebody came by it. */
 function useArrival(
-  { isStale, isLoading }: EventList,
+  { state, isStale, isLoading }: EventList,
   keys: readonly string[],
   arriveAt: (index: number) => void,
 ): void {
   const turn = useRef<number | undefined>(undefined)
   useEffect(() => {
-    if (isStale || isLoading || turn.current === arrivals.value) return
+    const isSettled = state !== undefined && !isStale && !isLoading
+    if (!isSettled || turn.current === arrivals.value) return
     turn.current = arrivals.value
     const index = keys.indexOf(opened.value[0]?.id ?? '')
     if (index >= 0) arriveAt(index)

@@ -3,13 +3,14 @@
  * others: each with its fields and what was received around it, above the list.
  */
 import { useEffect, useRef } from 'preact/hooks'
-import { callText } from '../base/api.ts'
+import { ApiError, callText } from '../base/api.ts'
+import { wholeJson } from '../base/exact-json.ts'
 import { useLoaded } from '../base/loaded.ts'
 import { keepOpened, type OpenedEvent, opened } from '../base/opened.ts'
 import { arrivals } from '../base/route.ts'
 import { findStream } from '../base/stream.ts'
 import { formatTime } from '../base/time.ts'
-import { type EventRecord, lineOf, readEvents, timeOf } from '../events/event.ts'
+import { type EventRecord, lineOf, readEvent, readEvents, timeOf } from '../events/event.ts'
 import { EventDetails } from '../events/event-details.tsx'
 import { LevelSign } from '../events/level-sign.tsx'
 import { Surroundings } from '../events/surroundings.tsx'
@@ -105,12 +106,23 @@ function viewOf(id: string) {
   return opened.value.find((one) => one.id === id)?.view
 }
 
-/** An event's id tells when it was received: no other is looked at. */
-async function loadEvent(
-  ask: Ask,
-  id: string,
-  signal: AbortSignal,
-): Promise<{ readonly event: EventRecord | undefined }> {
+interface Found {
+  readonly event: EventRecord | undefined
+}
+
+async function loadEvent(ask: Ask, id: string, signal: AbortSignal): Promise<Found> {
+  if (ask.streamId === undefined) return await findEvent(ask, id, signal)
+  try {
+    const text = await callText(`streams/${ask.streamId}/events/${id}`, { signal })
+    return { event: readEvent(wholeJson(text)) }
+  } catch (cause) {
+    if (cause instanceof ApiError && cause.status === 404) return { event: undefined }
+    throw cause
+  }
+}
+
+/** Of whatever stream. Its id tells when it was received: no other time is looked at. */
+async function findEvent(ask: Ask, id: string, signal: AbortSignal): Promise<Found> {
   const ms = Number(BigInt(id.split('-')[0] ?? '0') >> SEGMENT_LOW_BITS)
   const at = (offsetMs: number) => new Date(ms + offsetMs).toISOString()
   const body = { query: `_id:${id}`, from: at(-1), to: at(2), time_basis: 'ingested_at', limit: 1 }

@@ -9,6 +9,7 @@ import { streams } from '../base/stream.ts'
 import { nextTheme } from '../base/theme.ts'
 import { PRESETS } from '../base/time.ts'
 import { Dialog } from '../parts/dialog.tsx'
+import { share } from '../share/share.tsx'
 
 interface Action {
   readonly label: string
@@ -83,6 +84,7 @@ function actions(): Action[] {
   const ranges =
     screen === 'explore'
       ? [
+          { label: 'Share: a link to what is shown', run: () => share() },
           ...PRESETS.map(([from, label]) => ({
             label: `Time: ${label}`,
             run: () => setParams({ from, to: undefined }),

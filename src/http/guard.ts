@@ -109,7 +109,8 @@ export function guardRoute(
   const paramCount = rest.pattern.split('/:').length - 1
   const handler = async (exchange: Exchange): Promise<void> => {
     // Headers, parameters and the body can only be read before the first wait.
-    const renew = whoAsks(exchange, credentials)
+    const { renew, isByCookie } = whoAsks(exchange, credentials)
+    const kept = isByCookie ? withNoStore : asItIs
     const params = Array.from({ length: paramCount }, (_, index) => exchange.param(index))
     const { queryString } = exchange
     const accept = exchange.header('accept')
@@ -143,9 +144,9 @@ export function guardRoute(
       }
       const runInLane: RunInLane = async (work) =>
         await (lane?.run(principal.tokenId, signal, work) ?? work())
-      answered = answer(exchange, await inTimeOf(deadline, runInLane(run)), runInLane)
+      answered = answer(exchange, kept(await inTimeOf(deadline, runInLane(run))), runInLane)
     } catch (cause) {
-      exchange.reply(problemReply(toIngestError(cause)))
+      exchange.reply(kept(problemReply(toIngestError(cause))))
     } finally {
       deadline?.end()
       room.leave()
@@ -326,11 +327,25 @@ async function inTime<T>(body: Promise<T>): Promise<T> {
 function whoAsks(
   exchange: Exchange,
   { resolveToken, sessions }: Pick<Guard, 'resolveToken' | 'sessions'>,
-): () => Promise<Principal> {
+): { readonly renew: () => Promise<Principal>; readonly isByCookie: boolean } {
   const [, bearer] = /^bearer +(\S+) *$/i.exec(exchange.header('authorization')) ?? []
   const text = bearer ?? exchange.header('x-api-key')
-  const bySession = text === '' && sessions && presentedSession(exchange, sessions)
-  return bySession || (() => resolveToken(text))
+  const bySession = text === '' && sessions ? presentedSession(exchange, sessions) : undefined
+  return { renew: bySession ?? (() => resolveToken(text)), isByCookie: bySession !== undefined }
+}
+
+/**
+ * Caches between us and the browser keep no answer to a request with `Authorization`; of cookies
+ * they know nothing.
+ */
+function withNoStore<R extends Reply | StreamReply>(reply: R): R {
+  const { headers = [] } = reply
+  if (headers.some(([name]) => name === 'Cache-Control')) return reply
+  return { ...reply, headers: [...headers, ['Cache-Control', 'no-store']] }
+}
+
+function asItIs<R extends Reply | StreamReply>(reply: R): R {
+  return reply
 }
 
 /** The error for the client. An unexpected failure is rethrown, to be logged. */

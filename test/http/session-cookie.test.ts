@@ -72,7 +72,7 @@ const CASES: readonly (readonly [what: string, lines: readonly string[], outcome
 
 for (const engine of ENGINES) {
   describe(`cookies on ${engine.name} ${engine.version}`, () => {
-    const ask = async (port: number, path: string, lines: readonly string[]) => {
+    const received = async (port: number, path: string, lines: readonly string[]) => {
       const client = await RawClient.connect(port)
       const head = ['Host: logs.example.com', 'Content-Length: 0', 'Connection: close', ...lines]
       client.write(Buffer.from(`POST ${path} HTTP/1.1\r\n${head.join('\r\n')}\r\n\r\n`))
@@ -80,8 +80,12 @@ for (const engine of ENGINES) {
       const isWhole = () => /\r\n\r\n(?:\{.*\}|\w+)/s.test(client.received)
       while (!isWhole() && performance.now() < deadline) await new Promise(setImmediate)
       client.destroy()
-      const [, status = ''] = /^HTTP\/1\.1 (\d+)/.exec(client.received) ?? []
-      return status === '200' ? (/\w+$/.exec(client.received.trimEnd())?.[0] ?? '') : status
+      return client.received
+    }
+    const ask = async (port: number, path: string, lines: readonly string[]) => {
+      const text = await received(port, path, lines)
+      const [, status = ''] = /^HTTP\/1\.1 (\d+)/.exec(text) ?? []
+      return status === '200' ? (/\w+$/.exec(text.trimEnd())?.[0] ?? '') : status
     }
     test('what a request must be like to show one', async () => {
       const { server, port } = await startServer({ routes, engine })
@@ -91,6 +95,11 @@ for (const engine of ENGINES) {
         }
         const own = [COOKIE, OWN, 'Sec-Fetch-Site: same-origin']
         assert.equal(await ask(port, '/program', own), '401', 'only routes of pages take it')
+        const cached = async (lines: readonly string[]) =>
+          /^cache-control: (.*)$/im.exec(await received(port, '/page', lines))?.[1]?.trim()
+        assert.equal(await cached(own), 'no-store')
+        assert.equal(await cached([COOKIE]), 'no-store', 'a refusal, too')
+        assert.equal(await cached(['Authorization: Bearer lap_good']), undefined)
       } finally {
         server.close()
       }
