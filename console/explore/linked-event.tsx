@@ -92,7 +92,7 @@ function LinkedEvent({ ask, id }: { ask: Ask; id: string }) {
           <EventDetails event={event} stream={stream} />
           {viewOf(id) !== 'around' && (
             <>
-              <h3>Around it</h3>
+              <h2>Around it</h2>
               <Surroundings event={event} streamId={streamId} textFields={stream?.text_fields} />
             </>
           )}
