@@ -1,4 +1,4 @@
-/** The address that is given to others: what is shown, with the times of now or of when it is opened. */
+/** The address that is given to others: with the times of now, or of when it is opened. */
 import { href, type Route } from '../base/address.ts'
 import { DEFAULT_FROM, momentMs } from '../base/moment.ts'
 import { openedText, readOpened } from '../base/opened-events.ts'

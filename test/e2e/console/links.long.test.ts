@@ -173,8 +173,8 @@ test(
     await row(499).click()
     await page.locator('.event-open ::-p-text(share)').click()
     await untilShown(page, 'press Ctrl C')
-    const selected =
-      'String(getSelection()) || document.activeElement.value.slice(document.activeElement.selectionStart, document.activeElement.selectionEnd)'
+    const field = 'document.activeElement'
+    const selected = `${field}.value.slice(${field}.selectionStart, ${field}.selectionEnd)`
     assert.equal(await page.evaluate(selected), await page.evaluate(link))
     assert.ok(String(await page.evaluate(link)).includes(`event=${idOf(499)}`))
   },

@@ -150,7 +150,11 @@ test('the live tail and an export work by the cookie', options, async () => {
   }
   const lines = await page.evaluate(`fetch('../v1/streams/1/search', {
     method: 'POST',
-    headers: { 'X-Sluice-Session': '1', Accept: 'application/x-ndjson', 'Content-Type': 'application/json' },
+    headers: {
+      'X-Sluice-Session': '1',
+      Accept: 'application/x-ndjson',
+      'Content-Type': 'application/json',
+    },
     body: '{"query":"seen"}',
   }).then((response) => response.text())`)
   assert.match(String(lines), /seen here/)
@@ -161,14 +165,14 @@ async function attack(origin: string): Promise<readonly unknown[]> {
   const page = await seen.browser.newPage()
   await page.goto(origin)
   const target = `http://127.0.0.1:${portOf(proxy)}${PATHS[1]}/v1`
-  const got = (await page.evaluate(`Promise.all([
+  const got = await page.evaluate(`Promise.all([
     fetch('${target}/me', { credentials: 'include' }),
     fetch('${target}/me', { credentials: 'include', headers: { 'X-Sluice-Session': '1' } }),
     fetch('${target}/streams', {
       method: 'POST', mode: 'no-cors', credentials: 'include', body: '{"name":"forged"}',
     }),
     fetch('${target}/session', { method: 'DELETE', credentials: 'include' }),
-  ].map((asked) => asked.then(({ type, status }) => type + status, () => 'refused')))`)) as unknown[]
+  ].map((asked) => asked.then(({ type, status }) => type + status, () => 'refused')))`)
   await page.evaluate(`{
     const form = document.createElement('form')
     Object.assign(form, { method: 'post', action: '${target}/streams', enctype: 'text/plain' })
@@ -179,7 +183,7 @@ async function attack(origin: string): Promise<readonly unknown[]> {
   await page.waitForNavigation().catch(() => undefined)
   const shown = String(await page.evaluate('document.body.innerText'))
   await page.close()
-  return [...got, /"status":\s*(\d+)/.exec(shown)?.[1]]
+  return [...(got as unknown[]), /"status":\s*(\d+)/.exec(shown)?.[1]]
 }
 
 test(
