@@ -308,6 +308,12 @@ export const TEXT_FIELDS_MAX = 32
 export const KEYS_PER_STREAM_MAX = 1_000
 /** Streams that a token can be limited to. */
 export const TOKEN_STREAMS_MAX = 100
+/** Browsers that are signed in with one token; the one that was used least lately makes room. */
+export const SESSIONS_PER_TOKEN_MAX = 100
+/** How long a browser stays signed in, and never longer than its token lives… */
+export const SESSION_MS_MAX = 30 * 86_400_000
+/** …and how long without a request. */
+export const SESSION_IDLE_MS_MAX = 7 * 86_400_000
 export const VIEWS_PER_STREAM_MAX = 1_000
 /** Of a view: all but its name. */
 export const VIEW_BYTES_MAX = 64 * KIB

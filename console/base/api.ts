@@ -3,7 +3,7 @@
  * behind a proxy that adds a path.
  */
 import { visibleLine } from '../../src/language/visible-text.ts'
-import { signOut, token } from './session.ts'
+import { beSignedOut, session } from './session.ts'
 
 /** What the service answered instead of a success: a problem document (RFC 9457). */
 export class ApiError extends Error {
@@ -37,8 +37,10 @@ export interface Call {
   /** Left out where undefined. */
   readonly query?: Readonly<Record<string, string | number | boolean | undefined>>
   readonly headers?: Readonly<Record<string, string>>
-  /** In place of that of the person who is signed in; null: none is sent. */
+  /** In place of the session of the person who is signed in; null: nothing is shown. */
   readonly token?: string | null
+  /** Nobody is signed out by its answer. */
+  readonly isTrial?: boolean
   readonly signal?: AbortSignal | undefined
 }
 
@@ -58,28 +60,34 @@ export function serviceUrl(): string {
 
 /**
  * A successful response. Throws `ApiError`, or the `AbortError` of `signal`. If the answer says
- * that the signed-in user's token is not valid (any more), the user is signed out.
+ * that the session is over, as its token may be, the user is signed out.
  */
 export async function call(path: string, options: Call = {}): Promise<Response> {
-  const { method = 'GET', body, query, headers, signal } = options
-  const shown = options.token === undefined ? token.value : options.token
+  const { method = 'GET', body, query, headers, signal, token } = options
+  const asker = session.value
   const isJson = body !== undefined && typeof body !== 'string'
   const response = await send(apiUrl(path, query), {
     method,
     headers: {
-      ...(shown && { Authorization: `Bearer ${shown}` }),
+      ...(token && { Authorization: `Bearer ${token}` }),
+      // Says that the cookie is meant: no page of another origin can.
+      ...(token === undefined && { 'X-Sluice-Session': '1' }),
       ...(isJson && { 'Content-Type': 'application/json' }),
       ...headers,
     },
     ...(body !== undefined && { body: isJson ? JSON.stringify(body) : (body as string) }),
     ...(signal && { signal }),
     cache: 'no-store',
-    credentials: 'omit',
+    // For the cookie, which is of this origin alone.
+    credentials: 'same-origin',
   })
   if (response.ok) return response
   const error = new ApiError(response.status, await readProblem(response))
-  if (response.status === 401 && options.token === undefined)
-    signOut('This token is not valid, or not any more.')
+  const isOver = response.status === 401 && token === undefined && !options.isTrial
+  // Unless somebody has signed in anew meanwhile.
+  if (isOver && session.value === asker) {
+    beSignedOut('You are signed out: the time is over, or the token is not valid any more.')
+  }
   throw error
 }
 

@@ -1,5 +1,5 @@
 /**
- * Server-sent events over `fetch`, as `EventSource` sends no `Authorization`. Reconnects by itself
+ * Server-sent events over `fetch`, as `EventSource` sends no header of ours. Reconnects by itself
  * with the last id after a connection broke.
  */
 

@@ -5,7 +5,7 @@
 import { computed, signal } from '@preact/signals'
 import { SCOPES, type Scope } from '../../src/model/stream.ts'
 import { callJson } from './api.ts'
-import { token } from './session.ts'
+import { session } from './session.ts'
 
 export { SCOPES, type Scope }
 
@@ -26,14 +26,14 @@ export interface TokenInfo {
 
 const known = signal<{ readonly of: string; readonly own: TokenInfo } | undefined>(undefined)
 
-/** Undefined until it is known of the token that is signed in now. */
+/** Undefined until it is known of who is signed in now. */
 export const ownToken = computed(() => {
-  return known.value?.of === token.value ? known.value?.own : undefined
+  return known.value?.of === session.value ? known.value?.own : undefined
 })
 
 /** Never rejects: without an answer everything is offered. */
 export async function loadRights(): Promise<void> {
-  const asked = token.value
+  const asked = session.value
   // Whoever is not known is signed out; what else went wrong is told by what is asked next.
   const own = await callJson<TokenInfo>('me').catch(() => undefined)
   if (asked !== undefined && own !== undefined) known.value = { of: asked, own }

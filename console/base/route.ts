@@ -3,67 +3,87 @@
  * who opens it, and Back works. It follows the hash, so that any path prefix will do.
  */
 import { computed, signal } from '@preact/signals'
+import { canonical, href, type Route, readRoute } from './address.ts'
 
-export const SCREENS = [
-  'explore',
-  'views',
-  'streams',
-  'schema',
-  'redaction',
-  'usage',
-  'tokens',
-] as const
-export type Screen = (typeof SCREENS)[number]
-
-export interface Route {
-  readonly screen: Screen
-  /** The id of the stream that the screen is about; undefined: none is chosen. */
-  readonly streamId: string | undefined
-  readonly params: URLSearchParams
-}
+export { href, listText, type Route, readList, SCREENS, type Screen } from './address.ts'
 
 const hash = signal(location.hash)
+/** Rises when somebody comes to an address by a link, by Back, or by typing it. */
+export const arrivals = signal(0)
 addEventListener('hashchange', () => {
+  if (location.hash === hash.value) return
   hash.value = location.hash
+  arrivals.value++
 })
 
 export const route = computed<Route>(() => readRoute(hash.value))
 
-/** What is no address of ours is the main screen. */
-export function readRoute(text: string): Route {
-  const [path = '', query = ''] = text.replace(/^#\/?/, '').split('?', 2)
-  const [name, streamId] = path.split('/')
-  const screen = SCREENS.find((known) => known === name) ?? 'explore'
-  const isId = streamId !== undefined && /^[1-9][0-9]*$/.test(streamId)
-  return { screen, streamId: isId ? streamId : undefined, params: new URLSearchParams(query) }
-}
+/** How an address is left: with a step for Back, without, or without and what is open stays so. */
+type How = 'push' | 'replace' | 'keep'
 
-/** The address of a screen, for links. */
-export function href(
-  screen: Screen,
-  streamId?: string,
-  params: Readonly<Record<string, string | undefined>> = {},
-): string {
-  const query = new URLSearchParams()
-  for (const [name, value] of Object.entries(params)) {
-    if (value !== undefined && value !== '') query.set(name, value)
-  }
-  const path = streamId === undefined ? screen : `${screen}/${streamId}`
-  return `#/${path}${query.size === 0 ? '' : `?${query}`}`
-}
-
-/** Goes there; with `replace` without a step for Back. */
-export function go(address: string, how: 'push' | 'replace' = 'push'): void {
+/** Goes there. */
+export function go(address: string, how: How = 'push'): void {
   if (how === 'push') history.pushState(undefined, '', address)
-  else history.replaceState(undefined, '', address)
+  else history.replaceState(how === 'keep' ? history.state : undefined, '', address)
   hash.value = address
 }
 
+type Changes = Readonly<Record<string, string | undefined>>
+
 /** Changes parameters of this screen; undefined and '' remove one. */
-export function setParams(
-  changes: Readonly<Record<string, string | undefined>>,
-  how: 'push' | 'replace' = 'push',
-): void {
+export function setParams(changes: Changes, how: How = 'push'): void {
+  go(changed(changes), how)
+}
+
+/** The address with these parameters changed. */
+export function changed(changes: Changes): string {
   const { screen, streamId, params } = route.value
-  go(href(screen, streamId, { ...Object.fromEntries(params), ...changes }), how)
+  return href(screen, streamId, { ...Object.fromEntries(params), ...changes })
+}
+
+let isGoingBack = false
+addEventListener('popstate', () => {
+  isGoingBack = false
+})
+
+/** Runs at once, or when Back has been gone. */
+function whenThere(run: () => void): void {
+  if (isGoingBack) addEventListener('popstate', run, { once: true })
+  else run()
+}
+
+/** Opens something over what is shown: however much is, in turn, it is one step for Back. */
+export function openOver(changes: Changes): void {
+  whenThere(() => {
+    const { value: under } = hash
+    const address = changed(changes)
+    if (isOver(history.state)) return go(address, 'keep')
+    history.pushState({ under }, '', address)
+    hash.value = address
+  })
+}
+
+/** Closes it: goes back where that leads to just what is under it. */
+export function closeOver(changes: Changes): void {
+  whenThere(() => {
+    const address = changed(changes)
+    const { state } = history
+    if (!isOver(state) || canonical(state.under) !== address) return go(address, 'keep')
+    isGoingBack = true
+    hash.value = state.under
+    history.back()
+  })
+}
+
+export function openDialog(name: string): void {
+  openOver({ dialog: name })
+}
+
+/** A dialog may tell of its end a little later: by then another one may be open. */
+export function closeDialog(name: string): void {
+  if (route.value.params.get('dialog') === name) closeOver({ dialog: undefined })
+}
+
+function isOver(state: unknown): state is { readonly under: string } {
+  return typeof (state as { readonly under?: unknown } | null)?.under === 'string'
 }

@@ -1,21 +1,32 @@
-/** Who is signed in. The token lives as long as the tab: it is in no cookie, no URL and no disk. */
+/**
+ * Whether somebody is signed in. What proves it is a cookie that no script can read; kept here is
+ * only that there is one, which other tabs hear of.
+ */
 import { signal } from '@preact/signals'
 
-const KEY = 'sluice.token'
+/** Pages of other services may be under the same host. */
+const KEY = `sluice.session ${location.pathname}`
 
-/** Undefined when nobody is signed in. */
-export const token = signal<string | undefined>(sessionStorage.getItem(KEY) ?? undefined)
+/** Another one after each sign-in; undefined when nobody is signed in. */
+export const session = signal<string | undefined>(localStorage.getItem(KEY) ?? undefined)
 /** Why the person has to sign in again; shown beside the form. */
 export const signedOutBecause = signal<string | undefined>(undefined)
 
-export function signIn(text: string): void {
-  sessionStorage.setItem(KEY, text)
+addEventListener('storage', ({ key, newValue }) => {
+  if (key === KEY || key === null) session.value = newValue ?? undefined
+})
+
+/** The browser has the cookie. */
+export function beSignedIn(): void {
+  const name = new Date().toISOString()
+  localStorage.setItem(KEY, name)
   signedOutBecause.value = undefined
-  token.value = text
+  session.value = name
 }
 
-export function signOut(because?: string): void {
-  sessionStorage.removeItem(KEY)
+/** The cookie is gone, or is not taken any more. */
+export function beSignedOut(because?: string): void {
+  localStorage.removeItem(KEY)
   signedOutBecause.value = because
-  token.value = undefined
+  session.value = undefined
 }

@@ -1,7 +1,7 @@
 /** Streams as the API tells them, and the list that all screens share. */
 import { signal } from '@preact/signals'
 import { callJson, failureText } from './api.ts'
-import { token } from './session.ts'
+import { session } from './session.ts'
 
 export interface StreamInfo {
   readonly id: string
@@ -67,7 +67,7 @@ export const streams = signal<readonly StreamInfo[] | undefined>(undefined)
 export const streamsFailure = signal<string | undefined>(undefined)
 
 // Who signs in next may not see what was listed for the one before.
-token.subscribe(() => {
+session.subscribe(() => {
   streams.value = undefined
   streamsFailure.value = undefined
 })
@@ -77,7 +77,7 @@ token.subscribe(() => {
  * told of it before `ready` resolves: with the list the screens are shown.
  */
 export async function loadStreams(ready?: Promise<void>): Promise<void> {
-  const asked = token.value
+  const asked = session.value
   try {
     const all: StreamInfo[] = []
     let after: string | undefined
@@ -87,7 +87,7 @@ export async function loadStreams(ready?: Promise<void>): Promise<void> {
       after = page.next ?? undefined
     } while (after !== undefined)
     await ready
-    if (token.value !== asked) return
+    if (session.value !== asked) return
     streams.value = all
     streamsFailure.value = undefined
   } catch (cause) {

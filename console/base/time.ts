@@ -1,5 +1,8 @@
 /** Times: what the address says of a range, and how times are shown, in UTC or as here. */
 import { effect, signal } from '@preact/signals'
+import { momentMs } from './moment.ts'
+
+export { DEFAULT_FROM, momentMs } from './moment.ts'
 
 const ZONE_KEY = 'sluice.zone'
 export type Zone = 'local' | 'utc'
@@ -14,7 +17,6 @@ export function zoneName(of: Zone = zone.value): string {
 
 const LOCAL_ZONE = new Intl.DateTimeFormat().resolvedOptions().timeZone || 'local time'
 
-export const DEFAULT_FROM = '-1h'
 export const PRESETS: readonly (readonly [from: string, label: string])[] = [
   ['-5m', 'Last 5 minutes'],
   ['-15m', 'Last 15 minutes'],
@@ -24,23 +26,6 @@ export const PRESETS: readonly (readonly [from: string, label: string])[] = [
   ['-7d', 'Last 7 days'],
   ['-30d', 'Last 30 days'],
 ]
-
-const UNIT_MS: Readonly<Record<string, number>> = {
-  s: 1_000,
-  m: 60_000,
-  h: 3_600_000,
-  d: 86_400_000,
-  w: 604_800_000,
-}
-
-/** Milliseconds since 1970 of `now`, `-15m` or RFC 3339; undefined for anything else. */
-export function momentMs(text: string, nowMs: number = Date.now()): number | undefined {
-  if (text === 'now') return nowMs
-  const [, count, unit] = /^(?:now)?-(\d{1,9})([smhdw])$/.exec(text) ?? []
-  if (count !== undefined) return nowMs - Number(count) * UNIT_MS[unit!]!
-  const ms = Date.parse(text)
-  return Number.isNaN(ms) ? undefined : ms
-}
 
 /** `2026-01-31 12:00:00.123` in the zone that was chosen. */
 export function formatTime(ms: number, digits: 0 | 3 = 3): string {

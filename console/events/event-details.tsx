@@ -1,6 +1,6 @@
-import { useSignal } from '@preact/signals'
 import { visibleText } from '../../src/language/visible-text.ts'
 import { jsonText } from '../base/exact-json.ts'
+import { type EventView, opened, showView } from '../base/opened.ts'
 import type { StreamInfo } from '../base/stream.ts'
 import { formatTime } from '../base/time.ts'
 import { ask } from '../explore/ask.ts'
@@ -8,14 +8,13 @@ import { filterBy } from '../explore/filter-by.ts'
 import { systemClause } from '../explore/filters.ts'
 import { CopyButton } from '../parts/copy-button.tsx'
 import { Tabs } from '../parts/tabs.tsx'
+import { share } from '../share/share.tsx'
 import type { EventRecord } from './event.ts'
 import { JsonTree } from './json-tree.tsx'
 import { payloadPlace } from './place.ts'
 import { Surroundings } from './surroundings.tsx'
 
-type View = 'tree' | 'raw' | 'around'
-
-const VIEWS: readonly (readonly [view: View, label: string])[] = [
+const VIEWS: readonly (readonly [view: EventView, label: string])[] = [
   ['tree', 'Fields'],
   ['raw', 'Raw'],
   ['around', 'Around it'],
@@ -29,7 +28,7 @@ export function EventDetails({
   event: EventRecord
   stream: StreamInfo | undefined
 }) {
-  const view = useSignal<View>('tree')
+  const view = opened.value.find(({ id }) => id === event.id)?.view ?? 'tree'
   const streamId = stream?.id ?? event.streamId ?? ask.value.streamId
   return (
     <>
@@ -37,10 +36,8 @@ export function EventDetails({
         <Tabs
           label="Event"
           tabs={VIEWS}
-          selected={view.value}
-          onSelect={(name) => {
-            view.value = name
-          }}
+          selected={view}
+          onSelect={(name) => showView(event.id, name)}
         />
         <span class="spring" />
         <span class="quiet mono">
@@ -56,16 +53,22 @@ export function EventDetails({
           same shape
         </button>
         <CopyButton text={jsonText(event.payload)} label="copy event" />
+        <button
+          type="button"
+          class="small"
+          title="A link to this event"
+          onClick={() => share(event.id)}
+        >
+          share
+        </button>
       </div>
-      {view.value === 'tree' && (
-        <JsonTree value={event.payload} place={payloadPlace(event.payload)} />
-      )}
-      {view.value === 'raw' && (
+      {view === 'tree' && <JsonTree value={event.payload} place={payloadPlace(event.payload)} />}
+      {view === 'raw' && (
         <pre class="raw" dir="ltr">
           {visibleText(jsonText(event.payload))}
         </pre>
       )}
-      {view.value === 'around' && streamId !== undefined && (
+      {view === 'around' && streamId !== undefined && (
         <Surroundings event={event} streamId={streamId} textFields={stream?.text_fields} />
       )}
     </>

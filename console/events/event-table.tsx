@@ -7,6 +7,8 @@ import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 import { visibleLine } from '../../src/language/visible-text.ts'
 import { CLOCK_NAMES, type Clock } from '../base/clock.ts'
 import { type EventField, fieldText } from '../base/field.ts'
+import { opened, toggleOpened } from '../base/opened.ts'
+import { arrivals } from '../base/route.ts'
 import type { StreamInfo } from '../base/stream.ts'
 import { zoneName } from '../base/time.ts'
 import type { EventList, Gap } from '../explore/event-list.ts'
@@ -36,9 +38,13 @@ export function EventTable(props: TableProps) {
   const view = useView(scroll)
   const current = useSignal<string | undefined>(undefined)
   /** What open rows take beside their line, by key. */
-  const open = useSignal<ReadonlyMap<string, number>>(new Map())
+  const heights = useSignal<ReadonlyMap<string, number>>(new Map())
+  const open = useMemo(
+    () => new Map(opened.value.map(({ id }) => [id, heights.value.get(id) ?? 0])),
+    [opened.value, heights.value],
+  )
   const keys = useMemo(() => rows.map(keyOf), [rows])
-  const tops = useMemo(() => topsOf(rows, open.value), [rows, open.value])
+  const tops = useMemo(() => topsOf(rows, open), [rows, open])
   const { top, height } = view.value
   const first = Math.max(0, indexAt(tops, top) - SPARE_ROWS)
   const last = Math.min(rows.length, indexAt(tops, top + height) + SPARE_ROWS)
@@ -46,19 +52,17 @@ export function EventTable(props: TableProps) {
   useEffect(() => {
     if (list.hasMore && last > rows.length - MORE_ROWS) onMore()
   }, [last, rows.length, list.hasMore, list.isLoading])
-  useAnchor(scroll, keys, tops, open.value.size > 0)
+  useAnchor(scroll, keys, tops, open.size > 0)
   const focus = useFocus(scroll)
   const toggle = (index: number) => {
     const row = rows[index]
     if (row?.kind !== 'event') return
     current.value = keyOf(row)
-    const next = new Map(open.value)
-    if (!next.delete(keyOf(row))) next.set(keyOf(row), 0)
-    open.value = next
+    toggleOpened(keyOf(row))
   }
   const measure = (key: string, measured: number) => {
-    if (!open.value.has(key) || open.value.get(key) === measured) return
-    open.value = new Map(open.value).set(key, measured)
+    if (!open.has(key) || open.get(key) === measured) return
+    heights.value = new Map(heights.value).set(key, measured)
   }
   const moveTo = (index: number) => {
     if (rows.length === 0) return
@@ -72,7 +76,11 @@ export function EventTable(props: TableProps) {
     }
     focus(to)
   }
-  const isOpen = (index: number) => rows[index] !== undefined && open.value.has(keyOf(rows[index]))
+  useArrival(list, keys, (index) => {
+    scroll.current!.scrollTop = tops[index]!
+    moveTo(index)
+  })
+  const isOpen = (index: number) => rows[index] !== undefined && open.has(keyOf(rows[index]))
   const grid = useRef({ rows, current: currentIndex, isOpen, moveTo, toggle })
   grid.current = { rows, current: currentIndex, isOpen, moveTo, toggle }
   useRowKeys(() => grid.current)
@@ -114,7 +122,7 @@ export function EventTable(props: TableProps) {
                     clock={clock}
                     isCurrent={index === currentIndex}
                     isStop={index === stop}
-                    isOpen={open.value.has(key)}
+                    isOpen={open.has(key)}
                     onToggle={() => toggle(index)}
                     onMeasured={(measured) => measure(key, measured)}
                   />
@@ -194,6 +202,22 @@ function useAnchor(
     const now = keys.indexOf(oldKeys[anchor] ?? '')
     if (now >= 0) element.scrollTop += tops[now]! - oldTops[anchor]!
     else element.scrollTop = 0
+  })
+}
+
+/** Goes once to the first event that the address opens, when somebody came by it. */
+function useArrival(
+  { state, isStale, isLoading }: EventList,
+  keys: readonly string[],
+  arriveAt: (index: number) => void,
+): void {
+  const turn = useRef<number | undefined>(undefined)
+  useEffect(() => {
+    const isSettled = state !== undefined && !isStale && !isLoading
+    if (!isSettled || turn.current === arrivals.value) return
+    turn.current = arrivals.value
+    const index = keys.indexOf(opened.value[0]?.id ?? '')
+    if (index >= 0) arriveAt(index)
   })
 }
 

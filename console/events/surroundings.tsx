@@ -63,5 +63,11 @@ export function Surroundings({ event, streamId, textFields }: SurroundingsProps)
 /** The address of one event: it is found by when it was received, whenever it happened. */
 function aloneParams({ id, ingestedAt }: EventRecord) {
   const at = (offsetMs: number) => new Date(Date.parse(ingestedAt) + offsetMs).toISOString()
-  return { q: `_id:${id}`, from: at(-1_000), to: at(1_000), basis: clockParam('ingested_at') }
+  return {
+    q: `_id:${id}`,
+    from: at(-1_000),
+    to: at(1_000),
+    basis: clockParam('ingested_at'),
+    event: id,
+  }
 }

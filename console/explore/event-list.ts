@@ -32,6 +32,8 @@ export interface EventList {
   /** The rows are of the ask before, until the first answer is there. */
   readonly isStale: boolean
   readonly failure: string | undefined
+  /** Of the failure, as the service names it. */
+  readonly code?: string | undefined
   readonly column: number | undefined
   readonly state: AnswerState | undefined
   /** Whether older events are there that were not loaded. */
@@ -173,6 +175,7 @@ export class EventLoader {
         isLoading: false,
         isStale: which === 'again',
         failure: failureText(cause),
+        code: cause instanceof ApiError ? cause.code : undefined,
         column: cause instanceof ApiError ? cause.column : undefined,
       }
       if (isFirst && ask.isLive) this.#tryLater()

@@ -13,6 +13,8 @@ import { ExportButton } from '../export/export-dialog.tsx'
 import { FirstStart } from '../first-start/first-start.tsx'
 import { ChooseStream } from '../parts/choose-stream.tsx'
 import { Failure } from '../parts/failure.tsx'
+import { LackingStream } from '../parts/lacking.tsx'
+import { ShareButton } from '../share/share.tsx'
 import { OpenedView, useOpenedView } from '../views/opened-view.tsx'
 import { SaveView } from '../views/save-view.tsx'
 import { AnswerNote } from './answer-note.tsx'
@@ -26,6 +28,7 @@ import { Groups } from './groups.tsx'
 import { highlight } from './highlight.ts'
 import { Histogram } from './histogram.tsx'
 import { type Lateness, useLateness } from './lateness.ts'
+import { LinkedEvents } from './linked-event.tsx'
 import { follow, liveFailure } from './live.ts'
 import { NothingFound } from './nothing-found.tsx'
 import { QueryBox } from './query-box.tsx'
@@ -38,9 +41,9 @@ export function ExploreScreen() {
   const { value: current } = ask
   const loader = useRef(new EventLoader()).current
   const turn = useSignal(0)
-  const isGrouping = useSignal(false)
   const { streamId, query, from, to, clock, isLive } = current
-  const key = [streamId, query, from, to, clock, turn.value].join('\n')
+  const question = [streamId, query, from, to, clock].join('\n')
+  const key = `${question}\n${turn.value}`
   // What cannot be read is told at the query itself; nothing is asked with it.
   const isAsked = streams.value?.length !== 0 && highlight(query).error === undefined
   useRows(loader, key, isAsked)
@@ -56,13 +59,13 @@ export function ExploreScreen() {
   const { failure: told } = loader.list.value
   const isWhole = !counts.isStale && counts.value?.state.isComplete
   const total = isWhole ? counts.value?.total : undefined
-  const isGrouped = isGrouping.value || (route.value.params.get('by') ?? '') !== ''
+  const { params } = route.value
+  const isGrouped = params.get('group') === '1' || (params.get('by') ?? '') !== ''
   return (
     <section class="explore">
       <h1 class="unseen">Explore</h1>
       <Bar
         turn={turn}
-        isGrouping={isGrouping}
         isGrouped={isGrouped}
         isAsked={isAsked}
         opened={opened.isStale ? undefined : opened.value}
@@ -70,13 +73,17 @@ export function ExploreScreen() {
       />
       <OpenedView opened={opened} />
       <CountsByTime counts={counts} isLive={isLive} told={told} />
-      {isGrouped && (
-        <Groups counted={counted} total={total} onClose={() => (isGrouping.value = false)} />
-      )}
+      {isGrouped && <Groups counted={counted} total={total} onClose={closeGroups} />}
       {liveFailure.value !== undefined && <Failure text={liveFailure.value} />}
       <div class="explore-body">
         <Facets counted={counted} total={total} told={told} />
-        <Rows loader={loader} counted={counted} counts={counts} lateness={lateness} />
+        <Rows
+          loader={loader}
+          counted={counted}
+          question={question}
+          counts={counts}
+          lateness={lateness}
+        />
       </div>
     </section>
   )
@@ -103,7 +110,6 @@ function useRows(loader: EventLoader, key: string, isAsked: boolean): void {
 
 interface BarProps {
   readonly turn: Signal<number>
-  readonly isGrouping: Signal<boolean>
   readonly isGrouped: boolean
   /** The query can be read. */
   readonly isAsked: boolean
@@ -118,13 +124,9 @@ function saveTitle(streamId: string | undefined): string {
   return streamId === undefined ? 'Choose a stream to save a view of it' : 'As a view'
 }
 
-function Bar({ turn, isGrouping, isGrouped, isAsked, opened, saves }: BarProps) {
+function Bar({ turn, isGrouped, isAsked, opened, saves }: BarProps) {
   const isSaving = useSignal(false)
   const { streamId, isLive } = ask.value
-  const group = () => {
-    isGrouping.value = !isGrouped
-    if (isGrouped) setParams({ by: undefined, fn: undefined, of: undefined, chart: undefined })
-  }
   return (
     <div class="explore-bar">
       <TimePicker />
@@ -150,7 +152,7 @@ function Bar({ turn, isGrouping, isGrouped, isAsked, opened, saves }: BarProps) 
         id="group"
         aria-expanded={isGrouped}
         title="Figures by a field, as a list and over time (g)"
-        onClick={group}
+        onClick={() => (isGrouped ? closeGroups() : setParams({ group: '1' }, 'keep'))}
       >
         <span aria-hidden="true">{'Σ '}</span>
         Group
@@ -167,6 +169,7 @@ function Bar({ turn, isGrouping, isGrouped, isAsked, opened, saves }: BarProps) 
         Save
       </button>
       <ExportButton isAsked={isAsked} />
+      <ShareButton />
       {isSaving.value && streamId !== undefined && (
         <SaveView
           streamId={streamId}
@@ -181,22 +184,32 @@ function Bar({ turn, isGrouping, isGrouped, isAsked, opened, saves }: BarProps) 
   )
 }
 
+/** With what was chosen in them. */
+function closeGroups(): void {
+  const none = { by: undefined, fn: undefined, of: undefined, chart: undefined }
+  setParams({ ...none, group: undefined })
+}
+
 interface RowsProps {
   readonly loader: EventLoader
   readonly counted: CountedAsk
+  /** What is asked, however often. */
+  readonly question: string
   readonly counts: Loaded<Counts | undefined>
   readonly lateness: Lateness | undefined
 }
 
-function Rows({ loader, counted, counts, lateness }: RowsProps) {
+function Rows({ loader, counted, question, counts, lateness }: RowsProps) {
   const { value: list } = loader.list
   const { ask: current, key, isAsked } = counted
   const isFailed = list.failure !== undefined
+  const isHidden = isFailed && list.code === 'not_found' && current.streamId !== undefined
   const isNothing = list.rows.length === 0 && list.state !== undefined && !list.isLoading
   const hasTable = isFailed ? list.rows.length > 0 : !isNothing || current.isLive
   return (
     <div class="explore-main">
-      {list.failure !== undefined && (
+      {isHidden && <LackingStream id={current.streamId!} />}
+      {list.failure !== undefined && !isHidden && (
         <Failure text={list.failure}>
           <button type="button" onClick={() => void loader.tryAgain()}>
             Try again
@@ -216,6 +229,7 @@ function Rows({ loader, counted, counts, lateness }: RowsProps) {
         )}
         {isAsked && hasTable && <Columns />}
       </div>
+      {isAsked && !isFailed && <LinkedEvents ask={current} question={question} list={list} />}
       {isNothing && !isFailed && !current.isLive && <NothingFound ask={current} askKey={key} />}
       {isAsked && hasTable && (
         <EventTable

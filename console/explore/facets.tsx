@@ -9,7 +9,7 @@ import {
   readFieldText,
 } from '../base/field.ts'
 import { formatCount } from '../base/format.ts'
-import { setParams } from '../base/route.ts'
+import { listText, readList, route, setParams } from '../base/route.ts'
 import { isolated } from '../base/shown-value.ts'
 import { formatTime } from '../base/time.ts'
 import { LEVEL_SIGNS, LEVELS_SHOWN } from '../events/level.ts'
@@ -26,7 +26,7 @@ import { UnknownFields } from './unknown-fields.tsx'
 
 const COUNTED = { isCounted: true }
 
-/** Folded where there is little room: the events come first there. */
+/** Where the events come first. */
 const NARROW = matchMedia('(max-width: 50rem)')
 
 interface FacetsProps {
@@ -45,7 +45,11 @@ export function Facets({ counted, total, told }: FacetsProps) {
   return (
     <details
       class={isStale || failure !== undefined ? 'facets is-stale' : 'facets'}
-      open={!NARROW.matches}
+      open={isUnfolded()}
+      onToggle={(event) => {
+        const { open } = event.currentTarget
+        if (event.target === event.currentTarget && open !== isUnfolded()) unfold(open)
+      }}
     >
       <summary class="quiet">Most frequent values</summary>
       {failure !== undefined && failure !== told && <Failure text={`No values: ${failure}`} />}
@@ -68,6 +72,17 @@ export function Facets({ counted, total, told }: FacetsProps) {
       <AddFacet />
     </details>
   )
+}
+
+/** Folded where there is little room, unless the address says otherwise. */
+function isUnfolded(): boolean {
+  const said = route.value.params.get('values')
+  return said === null ? !NARROW.matches : said !== 'folded'
+}
+
+function unfold(isOpen: boolean): void {
+  const isUsual = isOpen === !NARROW.matches
+  setParams({ values: isUsual ? undefined : isOpen ? 'shown' : 'folded' }, 'keep')
 }
 
 function AddFacet() {
@@ -105,8 +120,19 @@ function AddFacet() {
 
 function FacetBox({ facet }: { facet: Facet }) {
   const most = Math.max(1, ...facet.values.map(({ count }) => count))
+  const folded = readList(route.value.params.get('folded'))
+  const isOpen = !folded.includes(facet.label)
+  const onToggle = ({
+    currentTarget: { open },
+  }: {
+    readonly currentTarget: HTMLDetailsElement
+  }) => {
+    if (open === isOpen) return
+    const others = folded.filter((label) => label !== facet.label)
+    setParams({ folded: listText(open ? others : [...others, facet.label]) }, 'keep')
+  }
   return (
-    <details open class="facet">
+    <details open={isOpen} class="facet" onToggle={onToggle}>
       <summary class="mono">
         <bdi>{facet.label}</bdi>
       </summary>

@@ -114,10 +114,6 @@ function GroupForm({ by, fn, of, kind, onClose }: FormProps) {
       of: measured && fieldText(measured),
     })
   }
-  const close = () => {
-    onClose()
-    setParams({ by: undefined, fn: undefined, of: undefined, chart: undefined })
-  }
   return (
     <form class="inline" onSubmit={apply}>
       <label for="group-by">Group by</label>
@@ -180,7 +176,7 @@ function GroupForm({ by, fn, of, kind, onClose }: FormProps) {
         </select>
       </label>
       <span class="spring" />
-      <button type="button" class="plain" aria-label="Close the groups" onClick={close}>
+      <button type="button" class="plain" aria-label="Close the groups" onClick={onClose}>
         ✕
       </button>
     </form>

@@ -1,9 +1,10 @@
 /** What is exported and how; then how far it is, and how it ended. */
 import { type Signal, useSignal } from '@preact/signals'
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { visibleLine } from '../../src/language/visible-text.ts'
 import { CLOCK_NAMES } from '../base/clock.ts'
 import { formatBytes, formatEvents } from '../base/format.ts'
+import { closeDialog, openDialog, route } from '../base/route.ts'
 import { findStream } from '../base/stream.ts'
 import { formatTime, rangeLabel, zoneName } from '../base/time.ts'
 import { type Ask, ask } from '../explore/ask.ts'
@@ -26,7 +27,9 @@ const DRAWN_MS = 200
 
 /** The button of Explore, and the dialog. */
 export function ExportButton({ isAsked }: { isAsked: boolean }) {
-  const asked = useSignal<Ask | undefined>(undefined)
+  const isOpen = isAsked && route.value.params.get('dialog') === 'export'
+  // What was shown when it was opened.
+  const asked = useMemo(() => ask.value, [isOpen])
   return (
     <>
       <button
@@ -34,21 +37,12 @@ export function ExportButton({ isAsked }: { isAsked: boolean }) {
         id="export"
         disabled={!isAsked}
         title={isAsked ? 'What is shown, as a file (e)' : 'The query cannot be read'}
-        onClick={() => {
-          asked.value = ask.value
-        }}
+        onClick={() => openDialog('export')}
       >
         <span aria-hidden="true">{'↓ '}</span>
         Export
       </button>
-      {asked.value !== undefined && (
-        <ExportDialog
-          ask={asked.value}
-          onClose={() => {
-            asked.value = undefined
-          }}
-        />
-      )}
+      {isOpen && <ExportDialog ask={asked} onClose={() => closeDialog('export')} />}
     </>
   )
 }

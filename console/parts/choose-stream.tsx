@@ -1,9 +1,22 @@
 import { mayChangeStreams } from '../base/rights.ts'
-import { href, type Screen } from '../base/route.ts'
+import { href, route, type Screen } from '../base/route.ts'
 import { streams } from '../base/stream.ts'
+import { LackingStream } from './lacking.tsx'
 
-/** For screens that are about one stream, when none is chosen. */
+/** For screens that are about one stream, when none is chosen, or one that the token cannot see. */
 export function ChooseStream({ screen }: { screen: Screen }) {
+  const { streamId } = route.value
+  const list = <StreamList screen={screen} />
+  if (streamId === undefined) return list
+  return (
+    <>
+      <LackingStream id={streamId} />
+      {list}
+    </>
+  )
+}
+
+function StreamList({ screen }: { screen: Screen }) {
   const all = streams.value ?? []
   if (all.length === 0) {
     return (

@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals'
 import { visibleLine } from '../../src/language/visible-text.ts'
 import { formatAgo, formatShare } from '../base/format.ts'
 import { may } from '../base/rights.ts'
+import { listText, readList, route, setParams } from '../base/route.ts'
 import { FieldDetails } from './field-details.tsx'
 
 /** Of one type of a field. */
@@ -28,27 +29,28 @@ export interface FieldInfo {
 interface RowProps {
   readonly field: FieldInfo
   readonly streamId: string
-  /** From the beginning. */
-  readonly isOpen: boolean
+  /** It is what the page is about: open from the beginning. */
+  readonly isAlone: boolean
   readonly onResolve: () => void
 }
 
-/** A field of the catalog, which opens in place. */
-export function FieldRow({ field, streamId, isOpen: isOpenAtFirst, onResolve }: RowProps) {
-  const isOpen = useSignal(isOpenAtFirst)
+/** A field of the catalog, which opens in place: the address has those that are open. */
+export function FieldRow({ field, streamId, isAlone, onResolve }: RowProps) {
+  const isClosed = useSignal(false)
+  const open = readList(route.value.params.get('open'))
+  const isOpen = isAlone ? !isClosed.value : open.includes(field.path)
+  const toggle = () => {
+    isClosed.value = isOpen
+    const others = open.filter((path) => path !== field.path)
+    const paths = isOpen ? others : [...others, field.path]
+    if (!isAlone) setParams({ open: listText(paths) }, 'replace')
+  }
   return (
     <>
       <tr>
         <th scope="row">
-          <button
-            type="button"
-            class="plain path"
-            aria-expanded={isOpen.value}
-            onClick={() => {
-              isOpen.value = !isOpen.value
-            }}
-          >
-            <span aria-hidden="true">{isOpen.value ? '▾' : '▸'}</span>{' '}
+          <button type="button" class="plain path" aria-expanded={isOpen} onClick={toggle}>
+            <span aria-hidden="true">{isOpen ? '▾' : '▸'}</span>{' '}
             <bdi>{visibleLine(field.path) || '(empty)'}</bdi>
           </button>
         </th>
@@ -62,7 +64,7 @@ export function FieldRow({ field, streamId, isOpen: isOpenAtFirst, onResolve }: 
         </td>
         <td class="when">{formatAgo(Date.parse(field.last_seen_at))}</td>
       </tr>
-      {isOpen.value && (
+      {isOpen && (
         <tr>
           <td colSpan={5}>
             <FieldDetails streamId={streamId} path={field.path} />

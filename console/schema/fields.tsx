@@ -79,7 +79,7 @@ export function Fields({ streamId }: { streamId: string }) {
           key={only}
           fields={fields}
           streamId={streamId}
-          isOpen={only !== undefined}
+          isAlone={only !== undefined}
           onResolved={() => {
             turn.value++
           }}
@@ -165,12 +165,12 @@ function countText({ fields, next }: FieldPage): string {
 interface TableProps {
   readonly fields: readonly FieldInfo[]
   readonly streamId: string
-  /** Each is open from the beginning. */
-  readonly isOpen: boolean
+  /** There is one, which the page is about. */
+  readonly isAlone: boolean
   readonly onResolved: () => void
 }
 
-function FieldTable({ fields, streamId, isOpen, onResolved }: TableProps) {
+function FieldTable({ fields, streamId, isAlone, onResolved }: TableProps) {
   const resolving = useSignal<string | undefined>(undefined)
   const asked = fields.find(({ path }) => path === resolving.value)
   return (
@@ -203,7 +203,7 @@ function FieldTable({ fields, streamId, isOpen, onResolved }: TableProps) {
               key={field.path}
               field={field}
               streamId={streamId}
-              isOpen={isOpen}
+              isAlone={isAlone}
               onResolve={() => {
                 resolving.value = field.path
               }}

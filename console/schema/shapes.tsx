@@ -72,7 +72,8 @@ export function Shapes({ streamId }: { streamId: string }) {
 
 /** One event of the shape; retention may have taken it away. */
 function Example({ streamId, shape, id }: { streamId: string; shape: Shape; id: string }) {
-  return <a href={href('explore', streamId, paramsOf(shape, `_id:${id}`))}>an event</a>
+  const params = { ...paramsOf(shape, `_id:${id}`), event: id }
+  return <a href={href('explore', streamId, params)}>an event</a>
 }
 
 /** Since the shape was first received, as the list of shapes has it, whenever events happened. */

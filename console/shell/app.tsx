@@ -2,9 +2,9 @@
 import { useSignal } from '@preact/signals'
 import { useEffect, useLayoutEffect } from 'preact/hooks'
 import { keyAction } from '../base/keys.ts'
-import { loadRights, may, type Scope } from '../base/rights.ts'
-import { type Route, route, type Screen as ScreenName } from '../base/route.ts'
-import { token } from '../base/session.ts'
+import { loadRights, may } from '../base/rights.ts'
+import { closeDialog, openDialog, type Route, route } from '../base/route.ts'
+import { session } from '../base/session.ts'
 import { findStream, loadStreams, streams, streamsFailure } from '../base/stream.ts'
 import { ExploreScreen } from '../explore/explore-screen.tsx'
 import { Failure } from '../parts/failure.tsx'
@@ -20,12 +20,13 @@ import { Header } from './header.tsx'
 import { Help } from './help.tsx'
 import { Palette } from './palette.tsx'
 import { goToOnlyStream, goToRememberedStream, rememberStream } from './remembered-stream.ts'
+import { NEEDS } from './screen-needs.ts'
 import { SignIn } from './sign-in.tsx'
 
 export function App() {
   return (
     <>
-      {token.value === undefined ? <SignIn /> : <Frame key={token.value} />}
+      {session.value === undefined ? <SignIn /> : <Frame key={session.value} />}
       <Notices />
     </>
   )
@@ -45,17 +46,16 @@ function Frame() {
   useEffect(() => {
     document.title = stream === undefined ? 'Sluice' : `${stream.name} · Sluice`
   }, [stream?.name])
-  const open = useSignal<'help' | 'palette' | undefined>(undefined)
-  // A dialog tells of its end a little later: by then another one may be open.
-  const close = (what: 'help' | 'palette') => () => {
-    if (open.value === what) open.value = undefined
-  }
+  const isPalette = useSignal(false)
+  const isHelp = current.params.get('dialog') === 'help'
+  const help = () => openDialog('help')
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       const action = keyAction(event)
       if (action === undefined) return
       event.preventDefault()
-      if (action === 'help' || action === 'palette') open.value = action
+      if (action === 'palette') isPalette.value = true
+      else if (action === 'help') help()
       else document.getElementById(action)?.[action === 'query' ? 'focus' : 'click']()
     }
     addEventListener('keydown', onKey)
@@ -66,12 +66,12 @@ function Frame() {
       <button type="button" class="skip" onClick={() => document.getElementById('main')?.focus()}>
         Skip to content
       </button>
-      <Header onHelp={() => (open.value = 'help')} />
+      <Header onHelp={help} />
       <main id="main" tabIndex={-1}>
         <Content current={current} />
       </main>
-      {open.value === 'help' && <Help onClose={close('help')} />}
-      {open.value === 'palette' && <Palette onClose={close('palette')} />}
+      {isHelp && <Help onClose={() => closeDialog('help')} />}
+      {isPalette.value && <Palette onClose={() => (isPalette.value = false)} />}
     </>
   )
 }
@@ -96,17 +96,6 @@ function Content({ current }: { current: Route }) {
       </button>
     </Failure>
   )
-}
-
-/** What a screen cannot do without. */
-const NEEDS: Readonly<Record<ScreenName, readonly [scope: Scope, what: string]>> = {
-  explore: ['events:read', 'read events'],
-  views: ['streams:read', 'look at views'],
-  streams: ['streams:read', 'look at streams'],
-  schema: ['streams:read', 'look at the schema of a stream'],
-  redaction: ['streams:read', 'try redaction'],
-  usage: ['streams:read', 'look at the usage of a stream'],
-  tokens: ['admin', 'manage tokens'],
 }
 
 function Screen({ current }: { current: Route }) {

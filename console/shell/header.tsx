@@ -1,6 +1,6 @@
 import { may, ownToken } from '../base/rights.ts'
 import { href, route, type Screen } from '../base/route.ts'
-import { signOut } from '../base/session.ts'
+import { signOut } from '../base/sign-in.ts'
 import { findStream, streams } from '../base/stream.ts'
 import { nextTheme, type Theme, theme, themeAfter } from '../base/theme.ts'
 import { StreamPicker } from './stream-picker.tsx'
@@ -54,7 +54,12 @@ export function Header({ onHelp }: { onHelp: () => void }) {
         >
           {THEME_SIGNS[theme.value]}
         </button>
-        <button type="button" class="plain" onClick={() => signOut()}>
+        <button
+          type="button"
+          class="plain"
+          title="Of this browser; everywhere: Ctrl K"
+          onClick={() => void signOut()}
+        >
           Sign out
         </button>
       </div>

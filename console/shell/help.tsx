@@ -15,6 +15,7 @@ const KEYS: readonly (readonly [keys: string, does: string])[] = [
   ['l', 'live, on and off'],
   ['r', 'ask again'],
   ['e', 'export what is shown'],
+  ['s', 'a link to it, to share'],
   ['Ctrl K', 'go anywhere, do anything'],
   ['?', 'this page'],
 ]

@@ -4,11 +4,12 @@ import { useEffect, useRef } from 'preact/hooks'
 import { CLOCK_NAMES, CLOCKS, clockParam } from '../base/clock.ts'
 import { may } from '../base/rights.ts'
 import { go, href, route, SCREENS, setParams } from '../base/route.ts'
-import { signOut } from '../base/session.ts'
+import { signOut } from '../base/sign-in.ts'
 import { streams } from '../base/stream.ts'
 import { nextTheme } from '../base/theme.ts'
 import { PRESETS } from '../base/time.ts'
 import { Dialog } from '../parts/dialog.tsx'
+import { share } from '../share/share.tsx'
 
 interface Action {
   readonly label: string
@@ -83,6 +84,7 @@ function actions(): Action[] {
   const ranges =
     screen === 'explore'
       ? [
+          { label: 'Share: a link to what is shown', run: () => share() },
           ...PRESETS.map(([from, label]) => ({
             label: `Time: ${label}`,
             run: () => setParams({ from, to: undefined }),
@@ -101,7 +103,8 @@ function actions(): Action[] {
     ...ranges,
     ...own,
     { label: 'Theme: light, dark, system', run: nextTheme },
-    { label: 'Sign out', run: () => signOut() },
+    { label: 'Sign out', run: () => void signOut() },
+    { label: 'Sign out everywhere: all browsers with this token', run: () => void signOut(true) },
   ]
 }
 

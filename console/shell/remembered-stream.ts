@@ -8,6 +8,11 @@ import { findStream, streams } from '../base/stream.ts'
 const KEY = 'sluice.stream'
 const NOWHERE = /^(#\/?)?$/
 
+/** The address says nothing of what to show. */
+export function isNowhere(): boolean {
+  return NOWHERE.test(location.hash)
+}
+
 export function rememberStream(id: string): void {
   localStorage.setItem(KEY, id)
 }
@@ -15,7 +20,7 @@ export function rememberStream(id: string): void {
 /** Before the list of streams is there: what was looked at last is asked for at once. */
 export function goToRememberedStream(): void {
   const id = localStorage.getItem(KEY)
-  if (id !== null && NOWHERE.test(location.hash)) go(href('explore', id), 'replace')
+  if (id !== null && isNowhere()) go(href('explore', id), 'replace')
 }
 
 /** With the list: the only stream if there is one, and none that is not there any more. */
@@ -25,8 +30,7 @@ export function goToOnlyStream(): void {
   const remembered = localStorage.getItem(KEY)
   const isGone = remembered !== null && findStream(remembered) === undefined
   if (isGone) localStorage.removeItem(KEY)
-  const isNowhere =
-    NOWHERE.test(location.hash) || (isGone && location.hash === href('explore', remembered))
-  if (!isNowhere) return
+  const isThere = isGone && location.hash === href('explore', remembered)
+  if (!isThere && !isNowhere()) return
   go(href('explore', all.length === 1 ? all[0]!.id : undefined), 'replace')
 }

@@ -1,14 +1,14 @@
-import { ApiError, callJson, failureText } from '../base/api.ts'
-import { signIn, signOut } from '../base/session.ts'
+import { ApiError, failureText } from '../base/api.ts'
+import { beSignedOut } from '../base/session.ts'
+import { signInByCode } from '../base/sign-in.ts'
 
 const TRIES_MAX = 5
 const RETRY_MS = 1_000
 
 /**
- * The address `#sign-in=<code>` is that of the first start's link: its code can be exchanged for a
- * token, once. It is removed from the address bar and the history in any case. A failure of the
- * service does not spend the code: then it is tried again, and after that the link can be opened
- * again.
+ * The address `#sign-in=<code>` is that of the first start's link: its code signs a browser in,
+ * once. It is removed from the address bar and the history in any case. A failure of the service
+ * does not spend the code: then it is tried again, and after that the link can be opened again.
  */
 export async function signInByLink(): Promise<void> {
   const [, code] = /^#sign-in=([\w-]+)$/.exec(location.hash) ?? []
@@ -16,13 +16,13 @@ export async function signInByLink(): Promise<void> {
   history.replaceState(undefined, '', '#/')
   for (let tries = 1; ; tries++) {
     try {
-      const call = { method: 'POST', body: { code }, token: null } as const
-      const answer = await callJson<{ token: string }>('sign-in', call)
-      return signIn(answer.token)
+      return await signInByCode(code)
     } catch (cause) {
-      if (isRefusal(cause)) return signOut(`The sign-in link did not work: ${failureText(cause)}`)
+      if (!(cause instanceof ApiError) || isRefusal(cause)) {
+        return beSignedOut(`The sign-in link did not work: ${failureText(cause)}`)
+      }
       if (tries === TRIES_MAX) {
-        return signOut(`The sign-in link still works, open it again: ${failureText(cause)}`)
+        return beSignedOut(`The sign-in link still works, open it again: ${failureText(cause)}`)
       }
       await new Promise((resolve) => setTimeout(resolve, RETRY_MS))
     }
@@ -30,6 +30,6 @@ export async function signInByLink(): Promise<void> {
 }
 
 /** Whether the same code would be refused again. */
-function isRefusal(cause: unknown): boolean {
-  return cause instanceof ApiError && cause.status >= 400 && cause.status < 429
+function isRefusal({ status }: ApiError): boolean {
+  return status >= 400 && status < 429
 }

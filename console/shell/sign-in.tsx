@@ -1,23 +1,26 @@
 import { useSignal } from '@preact/signals'
-import { ApiError, call, failureText } from '../base/api.ts'
-import { signedOutBecause, signIn } from '../base/session.ts'
+import { ApiError, failureText } from '../base/api.ts'
+import { route } from '../base/route.ts'
+import { signedOutBecause } from '../base/session.ts'
+import { signInWith } from '../base/sign-in.ts'
 import { Failure } from '../parts/failure.tsx'
 import { TextField } from '../parts/form.tsx'
+import { isNowhere } from './remembered-stream.ts'
+import { NEEDS } from './screen-needs.ts'
 
-/** Asks for an access token, and tries it before it is taken. */
+/** Asks for an access token, and exchanges it for a cookie: the page keeps nothing of it. */
 export function SignIn() {
   const text = useSignal('')
   const isBusy = useSignal(false)
-  const failure = useSignal(signedOutBecause.value)
+  const typedFailure = useSignal<string | undefined>(undefined)
+  const failure = typedFailure.value ?? signedOutBecause.value
   const submit = async (event: Event) => {
     event.preventDefault()
-    const typed = text.value.trim()
     isBusy.value = true
     try {
-      await tryToken(typed)
-      signIn(typed)
+      await tryToken(text.value.trim())
     } catch (cause) {
-      failure.value = failureText(cause)
+      typedFailure.value = failureText(cause)
     } finally {
       isBusy.value = false
     }
@@ -26,6 +29,7 @@ export function SignIn() {
     <main class="sign-in">
       <form onSubmit={(event) => void submit(event)}>
         <h1>Sluice</h1>
+        {!isNowhere() && <LinkNeeds />}
         <TextField
           label="Access token"
           type="password"
@@ -39,11 +43,12 @@ export function SignIn() {
           hint={
             <>
               The first admin token is in the file <code>admin-token</code> of the data directory:{' '}
-              <code>cat data/admin-token</code>. It is kept in this tab only.
+              <code>cat data/admin-token</code>. The page does not keep it. This browser stays
+              signed in for 30 days, 7 without use, and no longer than the token works.
             </>
           }
         />
-        {failure.value !== undefined && <Failure text={failure.value} />}
+        {failure !== undefined && <Failure text={failure} />}
         <button type="submit" class="primary" disabled={isBusy.value || text.value.trim() === ''}>
           {isBusy.value ? 'Signing in…' : 'Sign in'}
         </button>
@@ -52,7 +57,20 @@ export function SignIn() {
   )
 }
 
-/** Throws unless the service takes the token; one without the scope for streams is valid, too. */
+/** Who follows a link learns what to ask for, and that the link is not lost. */
+function LinkNeeds() {
+  const { screen, streamId } = route.value
+  const [scope] = NEEDS[screen]
+  return (
+    <p>
+      Sign in to see what the link shows. That needs an access token with the scope{' '}
+      <code>{scope}</code>
+      {streamId !== undefined && ` that sees the stream with the id ${streamId}`}.
+    </p>
+  )
+}
+
+/** Throws unless the service takes the token. */
 async function tryToken(text: string): Promise<void> {
   if (!/^lap_\w+$/.test(text)) {
     const isKey = text.startsWith('lax_')
@@ -63,10 +81,9 @@ async function tryToken(text: string): Promise<void> {
     )
   }
   try {
-    await call('streams', { query: { limit: 1 }, token: text })
+    await signInWith(text)
   } catch (cause) {
-    const status = cause instanceof ApiError ? cause.status : 0
-    if (status === 401) throw new Error('The service does not know this token.')
-    if (status !== 403) throw cause
+    const isUnknown = cause instanceof ApiError && cause.status === 401
+    throw isUnknown ? new Error('The service does not know this token.') : cause
   }
 }

@@ -5,7 +5,7 @@ import { call, callJson, failureText } from '../base/api.ts'
 import { formatAgo } from '../base/format.ts'
 import { useLoaded } from '../base/loaded.ts'
 import { ownToken, type TokenInfo } from '../base/rights.ts'
-import { signOut } from '../base/session.ts'
+import { beSignedOut } from '../base/session.ts'
 import { findStream } from '../base/stream.ts'
 import { CopyButton } from '../parts/copy-button.tsx'
 import { Dialog } from '../parts/dialog.tsx'
@@ -198,7 +198,7 @@ function RevokeDialog({ token, onRevoked, onClose }: RevokeProps) {
   const revoke = async () => {
     try {
       await call(`tokens/${token.id}`, { method: 'DELETE' })
-      if (isOwn) return signOut('The token is revoked.')
+      if (isOwn) return beSignedOut('The token is revoked.')
       tell(`The token ${nameOf(token)} is revoked`)
       onRevoked()
       onClose()

@@ -54,6 +54,7 @@ export function openApi(routes: readonly DescribedRoute[], version: string): obj
     const path = pattern.replaceAll(/:([a-z_]+)/g, '{$1}')
     paths[path] = { ...paths[path], [method.toLowerCase()]: operation(pattern, description) }
   }
+  const cookie = routes.find(({ description }) => description.cookie)?.description.cookie
   return {
     openapi: '3.1.0',
     info: {
@@ -63,8 +64,20 @@ export function openApi(routes: readonly DescribedRoute[], version: string): obj
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     paths,
-    components: { securitySchemes: SECURITY, schemas: { Problem: published(PROBLEM) } },
+    components: {
+      securitySchemes: { ...SECURITY, ...(cookie && { session: sessionScheme(cookie) }) },
+      schemas: { Problem: published(PROBLEM) },
+    },
   }
+}
+
+function sessionScheme(name: string): object {
+  const description = "Of a browser that `POST /v1/session` signed in: for the console's own page."
+  return { type: 'apiKey', in: 'cookie', name, description }
+}
+
+function securityOf({ credential, scope, cookie }: RouteDescription): object[] {
+  return [{ [credential]: scope ? [scope] : [] }, ...(cookie ? [{ session: [] }] : [])]
 }
 
 function operation(pattern: string, route: RouteDescription): object {
@@ -81,7 +94,7 @@ function operation(pattern: string, route: RouteDescription): object {
     summary,
     tags: [tag],
     ...(text !== '' && { description: text }),
-    ...(credential !== 'none' && { security: [{ [credential]: scope ? [scope] : [] }] }),
+    ...(credential !== 'none' && { security: securityOf(route) }),
     ...(parameters.length > 0 && { parameters }),
     ...(body && { requestBody: { required: body.required, content: contentOf(body.content) } }),
     responses: responsesOf(route),

@@ -11,6 +11,8 @@ export interface RouteDescription {
   readonly description?: string
   /** What the request must show: nothing, an API key of a stream, or an access token. */
   readonly credential: 'none' | 'key' | 'basic' | 'token'
+  /** The cookie that may stand for the token, by its name. */
+  readonly cookie?: string | undefined
   /** The scope that the token must have. */
   readonly scope?: string
   /** Path parameters that are not plain ids, by their names in the pattern. */

@@ -37,6 +37,7 @@ import type { Context } from './context.ts'
 import { createAgentRoutes } from './create-agents.ts'
 import { createConsole } from './create-console.ts'
 import { createReading } from './create-reading.ts'
+import { createSessions } from './create-sessions.ts'
 import { createTails } from './create-tails.ts'
 import { listenHttp } from './listen-http.ts'
 import { openStores } from './open-stores.ts'
@@ -119,7 +120,8 @@ async function start(context: Context, { engine, onStarting, stopAll }: Starting
   startPromoter(context, stores.postgres, cell.usage)
   const { isClickHouseEmbedded } = stores
   let isStopping = false
-  const page = createConsole(control)
+  const browsers = await createSessions(context, plane)
+  const page = createConsole(control, browsers)
   const ingestParts = { ...plane, pool, cell, tails, isStopping: () => isStopping }
   const { routes: ingestRoutes, ingestByAgent } = await startIngest(context, ingestParts)
   const views = watch.watchAll('views', plane.views)
@@ -128,7 +130,7 @@ async function start(context: Context, { engine, onStarting, stopAll }: Starting
   const guard = createGuard(context, credentials)
   const routes = describeRoutes(version, [
     ...ingestRoutes,
-    ...serveRoutes({ ...guard, ...reading, control, views, tails }),
+    ...serveRoutes({ ...guard, ...browsers, ...reading, control, views, tails }),
     ...createAgentRoutes(context, { guard, reading, pool, tails, ingestByAgent }),
     ...createTelemetryRoutes(health, metrics),
     ...page.routes,

@@ -2,11 +2,12 @@ import { CredentialCache } from '../accept/admission/authenticate.ts'
 import { ControlDirectory } from '../store/control/control-directory.ts'
 import { ControlStore } from '../store/control/control-store.ts'
 import { CredentialStore } from '../store/control/credential-store.ts'
+import { SessionStore } from '../store/control/session-store.ts'
 import { ViewStore } from '../store/control/view-store.ts'
 import type { Context } from './context.ts'
 import type { Stores } from './open-stores.ts'
 
-/** The control plane: streams, keys, tokens. It is in the first cell's PostgreSQL. */
+/** The control plane: streams, keys, tokens, sessions. It is in the first cell's PostgreSQL. */
 export function startControl(
   { log, metrics, stoppers }: Context,
   { postgres, reads, watch, history }: Stores,
@@ -45,6 +46,7 @@ export function startControl(
     credentials,
     streams,
     views: new ViewStore(postgres),
+    sessionStore: new SessionStore(postgres, (change) => credentials.forget(change)),
     directory: new ControlDirectory(postgres),
   }
 }

@@ -17,6 +17,7 @@ import type { Exchange, Reply, Route, StreamHead } from './exchange.ts'
 import { problemReply } from './problem.ts'
 import { ReadDeadline } from './read-deadline.ts'
 import type { ReplyStream } from './reply-stream.ts'
+import { presentedSession, type SessionGuard } from './session-cookie.ts'
 
 /** Throws `IngestError`: `unauthenticated`, `forbidden` or `unavailable`. */
 export type ResolveToken = (text: string) => Promise<Principal>
@@ -29,6 +30,8 @@ export interface WorkLane {
 /** What a request has to pass before a route's own work. */
 export interface Guard {
   readonly resolveToken: ResolveToken
+  /** Browsers that are signed in; without it a cookie means nothing. */
+  readonly sessions?: SessionGuard | undefined
   /** Where the work waits for its turn; without a lane it begins at once. */
   readonly lane?: WorkLane | undefined
   /** The memory for bodies of all routes together; without one, this route has its own budget. */
@@ -100,18 +103,18 @@ export interface RestRoute
 
 /** Makes a route of `rest`. An unexpected failure is passed on to the server. */
 export function guardRoute(
-  { resolveToken, lane, bodies = new BodyBudget() }: Guard,
+  { lane, bodies = new BodyBudget(), ...credentials }: Guard,
   rest: RestRoute,
 ): Route {
   const paramCount = rest.pattern.split('/:').length - 1
   const handler = async (exchange: Exchange): Promise<void> => {
     // Headers, parameters and the body can only be read before the first wait.
-    const text = credentialText(exchange)
+    const { renew, isByCookie } = whoAsks(exchange, credentials)
+    const kept = isByCookie ? withNoStore : asItIs
     const params = Array.from({ length: paramCount }, (_, index) => exchange.param(index))
     const { queryString } = exchange
     const accept = exchange.header('accept')
     const headers = readHeaders(exchange, rest.headers)
-    const renew = () => resolveToken(text)
     const room = bodies.enter()
     const startedBody = startBody(exchange, rest, room)
     // It may fail while nobody waits for it yet; it is awaited below.
@@ -127,7 +130,7 @@ export function guardRoute(
     if (rest.body !== undefined) exchange.pause()
     let answered: Promise<void> | undefined
     try {
-      const principal = await inTimeOf(deadline, resolveToken(text))
+      const principal = await inTimeOf(deadline, renew())
       requireRights(principal, rest)
       const query = readQueryString(rest.query ?? NO_PARAMETERS, new URLSearchParams(queryString))
       room.becomeKnown()
@@ -141,16 +144,21 @@ export function guardRoute(
       }
       const runInLane: RunInLane = async (work) =>
         await (lane?.run(principal.tokenId, signal, work) ?? work())
-      answered = answer(exchange, await inTimeOf(deadline, runInLane(run)), runInLane)
+      answered = answer(exchange, kept(await inTimeOf(deadline, runInLane(run))), runInLane)
     } catch (cause) {
-      exchange.reply(problemReply(toIngestError(cause)))
+      exchange.reply(kept(problemReply(toIngestError(cause))))
     } finally {
       deadline?.end()
       room.leave()
     }
     await answered // Outside of the lane: a stream may last for an hour.
   }
-  return { method: rest.method, pattern: rest.pattern, description: describe(rest), handler }
+  return {
+    method: rest.method,
+    pattern: rest.pattern,
+    description: describe(rest, credentials.sessions?.cookieName),
+    handler,
+  }
 }
 
 /** What changes something has an outcome, which must not be cut off. */
@@ -227,7 +235,10 @@ async function answer(
 
 const NO_PARAMETERS = { properties: {} }
 
-function describe({ body, needsAllStreams, ...rest }: RestRoute): RouteDescription {
+function describe(
+  { body, needsAllStreams, ...rest }: RestRoute,
+  cookie: string | undefined,
+): RouteDescription {
   const content = body && { 'application/json': body }
   const refused = needsAllStreams === true && 'Not for a token that is limited to streams.'
   const description = [rest.description, refused].filter(Boolean).join(' ')
@@ -235,6 +246,7 @@ function describe({ body, needsAllStreams, ...rest }: RestRoute): RouteDescripti
     ...rest,
     ...(description && { description }),
     credential: 'token',
+    cookie,
     ...(content && { body: { content, required: true } }),
   }
 }
@@ -308,10 +320,32 @@ async function inTime<T>(body: Promise<T>): Promise<T> {
   }
 }
 
-/** An API key in its own header is read too, in order to say that it is the wrong kind. */
-function credentialText(exchange: Exchange): string {
+/**
+ * Looks up who asks. An API key in its own header is read too, in order to say that it is the wrong
+ * kind. A cookie counts where neither is there.
+ */
+function whoAsks(
+  exchange: Exchange,
+  { resolveToken, sessions }: Pick<Guard, 'resolveToken' | 'sessions'>,
+): { readonly renew: () => Promise<Principal>; readonly isByCookie: boolean } {
   const [, bearer] = /^bearer +(\S+) *$/i.exec(exchange.header('authorization')) ?? []
-  return bearer ?? exchange.header('x-api-key')
+  const text = bearer ?? exchange.header('x-api-key')
+  const bySession = text === '' && sessions ? presentedSession(exchange, sessions) : undefined
+  return { renew: bySession ?? (() => resolveToken(text)), isByCookie: bySession !== undefined }
+}
+
+/**
+ * Caches between us and the browser keep no answer to a request with `Authorization`; of cookies
+ * they know nothing.
+ */
+function withNoStore<R extends Reply | StreamReply>(reply: R): R {
+  const { headers = [] } = reply
+  if (headers.some(([name]) => name === 'Cache-Control')) return reply
+  return { ...reply, headers: [...headers, ['Cache-Control', 'no-store']] }
+}
+
+function asItIs<R extends Reply | StreamReply>(reply: R): R {
+  return reply
 }
 
 /** The error for the client. An unexpected failure is rethrown, to be logged. */

@@ -49,6 +49,8 @@ export type Scope = (typeof SCOPES)[number]
 /** The caller, as identified by an access token. */
 export interface Principal {
   readonly tokenId: number
+  /** Of the browser's session, where a cookie showed that instead of the token. */
+  readonly sessionId?: number
   readonly owner: string
   readonly scopes: ReadonlySet<Scope>
   /** Those it is limited to; undefined: all that its owner and scopes let it see. */

@@ -21,6 +21,7 @@ import {
   redactReviewRoutes,
 } from './redact-routes.ts'
 import { type SearchRoutesDeps, searchRoutes } from './search.ts'
+import { type SessionRoutesDeps, sessionRoutes } from './session.ts'
 import { type StreamRoutesDeps, streamRoutes } from './streams.ts'
 import { type TailRoutesDeps, tailRoutes } from './tail.ts'
 import { type TokenRoutesDeps, tokenRoutes } from './tokens.ts'
@@ -31,6 +32,7 @@ import { type ViewRoutesDeps, viewRoutes } from './views.ts'
 export type ServeDeps = Omit<
   StreamRoutesDeps &
     TokenRoutesDeps &
+    SessionRoutesDeps &
     ProjectionRetryDeps &
     Omit<UsageRoutesDeps, 'readSchemaState'> &
     FieldRoutesDeps &
@@ -58,6 +60,7 @@ export function serveRoutes({ lanes, ...deps }: ServeDeps): Route[] {
     ...streamRoutes(management),
     ...keyRoutes(management),
     ...tokenRoutes(management),
+    ...sessionRoutes(management),
     ...projectionRetryRoutes(management),
     ...usageRoutes({
       ...lists,

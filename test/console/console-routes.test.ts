@@ -33,11 +33,18 @@ before(async () => {
   server = createServer({
     routes: [
       ...consoleRoutes(readConsoleFiles(folder)),
-      signInRoute(codes, async (token) => {
-        if (store.isAway) throw new Error('the store does not answer')
-        await store.answers
-        made.push(token)
-        return { text: `lap_${made.length}` }
+      signInRoute(codes, {
+        cookieName: 'sluice_test',
+        isTls: false,
+        createToken: async (token) => {
+          if (store.isAway) throw new Error('the store does not answer')
+          await store.answers
+          made.push(token)
+          return { tokenId: made.length, text: `lap_${made.length}` }
+        },
+        beginSession: async (tokenId, origin) => {
+          return { text: `las_${tokenId}_${origin}`, expiresAtMs: Date.now() + SIGNED_IN_MS }
+        },
       }),
     ],
     onError: (error) => {
@@ -127,6 +134,20 @@ test('a code is worth a token once, within SIGN_IN_MS_MAX', async () => {
   clock.nowMs += SIGN_IN_MS_MAX
   assert.equal((await signIn(late)).status, 401)
   assert.equal(made.length, 1)
+})
+
+test('where a page asks for it, a code is worth a cookie, and no token is told', async () => {
+  const body = JSON.stringify({ code: codes.create(), session: true })
+  const headers = { 'content-type': JSON_TYPE, origin: 'https://logs.example.com' }
+  const odd = { ...headers, origin: 'null' }
+  const refused = await call(`${url}/v1/sign-in`, { method: 'POST', headers: odd, body })
+  assert.equal(refused.status, 400)
+  const answer = await call(`${url}/v1/sign-in`, { method: 'POST', headers, body })
+  assert.deepEqual([answer.status, Object.keys(JSON.parse(answer.text))], [200, ['expires_at']])
+  const [cookie = ''] = answer.headers['set-cookie'] ?? []
+  assert.match(cookie, /^sluice_test=las_\d+_https:\/\/logs\.example\.com; Max-Age=43[12]\d\d; /)
+  assert.match(cookie, /; HttpOnly; SameSite=Strict; Secure$/)
+  assert.equal((await signIn(body)).status, 401)
 })
 
 test('a failure of the store spends no code, and nobody gets two tokens for one', async () => {

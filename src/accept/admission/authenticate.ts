@@ -22,15 +22,18 @@ import {
   CONTROL_POLL_MS,
   CONTROL_STALE_MS_MAX,
   CREDENTIAL_CACHE_MAX,
+  SESSION_IDLE_MS_MAX,
 } from '../../limits.ts'
 import {
   type ControlChange,
   CREDENTIAL_KINDS,
   type Credential,
+  type CredentialKind,
   type CredentialUse,
   type StoredCredential,
   sha256,
   tryParseCredential,
+  tryParseSession,
 } from '../../model/credential.ts'
 import type { Principal, Stream, StreamId } from '../../model/stream.ts'
 import { CredentialLookups, type FindCredentials } from './credential-lookups.ts'
@@ -94,6 +97,7 @@ export class CredentialCache {
   readonly #lookups = new Map<string, Lookup>()
   readonly #keyLookups: CredentialLookups
   readonly #tokenLookups: CredentialLookups
+  readonly #sessionLookups: CredentialLookups
   #uses = new Map<string, CredentialUse>()
   #version: string | undefined
   /** Changes that this node has heard of. */
@@ -116,6 +120,7 @@ export class CredentialCache {
     this.#entriesMax = options.entriesMax ?? CREDENTIAL_CACHE_MAX
     this.#keyLookups = new CredentialLookups('key', this.#source.findCredentials)
     this.#tokenLookups = new CredentialLookups('token', this.#source.findCredentials)
+    this.#sessionLookups = new CredentialLookups('session', this.#source.findCredentials)
     const dispose = (entry: Entry, cacheKey: string) => this.#forgetOfStream(entry, cacheKey)
     this.#found = new LRUCache({ max: this.#entriesMax, dispose })
     this.#missing = new LRUCache({ max: this.#entriesMax })
@@ -158,6 +163,29 @@ export class CredentialCache {
     const { stored } = await this.#resolve(text)
     if (stored.kind === 'token') return stored.principal
     throw new IngestError('forbidden', 'an API key can only ingest; use an access token')
+  }
+
+  /**
+   * The principal of the token that a browser's session was begun with. Throws as `resolveToken`
+   * does. A session is of one page: a request that names another `origin` cannot show it.
+   */
+  async resolveSession(text: string, origin: string): Promise<Principal> {
+    const credential = tryParseSession(text)
+    if (credential === undefined) {
+      reject(text)
+      throw unauthenticated()
+    }
+    const known = this.#found.get(cacheKeyOf(credential))
+    // It may have been used on another node since.
+    if (known !== undefined && isIdle(known, this.#nowMs())) this.#forgetEntry(credential)
+    const session = this.#admit(await this.#entryOf(credential), credential)
+    if (session?.stored.kind !== 'session') throw unauthenticated()
+    const { id: sessionId, tokenPrefix, origin: own } = session.stored
+    if (origin !== '' && origin !== own) throw unauthenticated()
+    const token = { kind: 'token', prefix: tokenPrefix } as const
+    const entry = this.#use(await this.#entryOf(token), token)
+    if (entry?.stored.kind !== 'token') throw unauthenticated()
+    return { ...entry.stored.principal, sessionId }
   }
 
   /**
@@ -215,12 +243,14 @@ export class CredentialCache {
     if (change.kind === 'none') return
     this.#changes++
     if (change.kind === 'stream') return this.#forgetStream(change.streamId)
-    for (const kind of CREDENTIAL_KINDS) {
-      const cacheKey = cacheKeyOf({ kind, prefix: change.prefix })
-      this.#found.delete(cacheKey)
-      this.#missing.delete(cacheKey)
-      this.#lookups.delete(cacheKey)
-    }
+    for (const kind of CREDENTIAL_KINDS) this.#forgetEntry({ kind, prefix: change.prefix })
+  }
+
+  #forgetEntry(credential: Pick<Credential, 'kind' | 'prefix'>): void {
+    const cacheKey = cacheKeyOf(credential)
+    this.#found.delete(cacheKey)
+    this.#missing.delete(cacheKey)
+    this.#lookups.delete(cacheKey)
   }
 
   #forgetStream(streamId: StreamId): void {
@@ -266,10 +296,13 @@ export class CredentialCache {
       reject(text)
       throw unauthenticated()
     }
-    const entry = this.#found.get(cacheKeyOf(credential)) ?? (await this.#lookUp(credential))
-    const admitted = this.#admit(entry, credential)
+    const admitted = this.#admit(await this.#entryOf(credential), credential)
     if (admitted === undefined) throw unauthenticated()
     return admitted
+  }
+
+  async #entryOf(credential: Pick<Credential, 'kind' | 'prefix'>): Promise<Entry | undefined> {
+    return this.#found.get(cacheKeyOf(credential)) ?? (await this.#lookUp(credential))
   }
 
   /** The entry, if the secret is right and it has not expired. Same work for a missing entry. */
@@ -278,12 +311,19 @@ export class CredentialCache {
       sha256(credential.secret),
       entry?.stored.secretSha256 ?? NO_HASH,
     )
-    if (entry === undefined || !isEqual) return undefined
+    return isEqual ? this.#use(entry, credential) : undefined
+  }
+
+  /** The entry, unless it is over. Its use is noted now and then. */
+  #use(
+    entry: Entry | undefined,
+    credential: Pick<Credential, 'kind' | 'prefix'>,
+  ): Entry | undefined {
+    if (entry === undefined) return undefined
     const now = this.#nowMs()
     const { stored } = entry
-    if (stored.kind === 'token' && stored.expiresAtMs !== null && stored.expiresAtMs <= now) {
-      return undefined
-    }
+    const expiresAtMs = stored.kind === 'key' ? null : stored.expiresAtMs
+    if ((expiresAtMs !== null && expiresAtMs <= now) || isIdle(entry, now)) return undefined
     if (now - entry.usedAtMs >= USES_FLUSH_MS) {
       entry.usedAtMs = now
       const useKey = cacheKeyOf(credential)
@@ -301,7 +341,7 @@ export class CredentialCache {
     if (underWay !== undefined) return underWay.entry
     const { kind, prefix } = credential
     const changesBefore = this.#changes
-    const asked = (kind === 'key' ? this.#keyLookups : this.#tokenLookups).ask(prefix)
+    const asked = this.#lookupsOf(kind).ask(prefix)
     const settle = (stored?: StoredCredential) => {
       // After a change a newer look-up may have replaced this one.
       const isCurrent = this.#lookups.get(cacheKey) === lookup
@@ -322,6 +362,11 @@ export class CredentialCache {
     const lookup: Lookup = { entry, changed: undefined }
     this.#lookups.set(cacheKey, lookup)
     return entry
+  }
+
+  #lookupsOf(kind: CredentialKind): CredentialLookups {
+    if (kind === 'key') return this.#keyLookups
+    return kind === 'token' ? this.#tokenLookups : this.#sessionLookups
   }
 
   #hasChanged({ changed }: Lookup, stored: StoredCredential | undefined): boolean {
@@ -376,14 +421,21 @@ export class CredentialCache {
 }
 
 function toEntry(stored: StoredCredential, prefix: string, changesBefore: number): Entry {
-  if (stored.kind === 'token') return { stored, resolved: undefined, usedAtMs: 0 }
+  if (stored.kind !== 'key') return { stored, resolved: undefined, usedAtMs: 0 }
   const { id: keyId, stream } = stored
   const resolved = { keyId, stream, prefix, changesBefore }
   return { stored, resolved, usedAtMs: 0 }
 }
 
 function cacheKeyOf(credential: Pick<Credential, 'kind' | 'prefix'>): string {
-  return credential.kind === 'key' ? credential.prefix : `token:${credential.prefix}`
+  const { kind, prefix } = credential
+  return kind === 'key' ? prefix : `${kind}:${prefix}`
+}
+
+/** Whether it is a session that nobody has used for too long. */
+function isIdle({ stored, usedAtMs }: Entry, nowMs: number): boolean {
+  if (stored.kind !== 'session') return false
+  return nowMs - Math.max(stored.usedAtMs, usedAtMs) >= SESSION_IDLE_MS_MAX
 }
 
 /** Does the work of a comparison, so that the time taken does not reveal what was wrong. */

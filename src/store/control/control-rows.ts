@@ -1,5 +1,5 @@
 /** Rows of the control plane as SQL returns them, and the records made from them. */
-import type { StoredToken } from '../../model/credential.ts'
+import type { StoredSession, StoredToken } from '../../model/credential.ts'
 import type { SchemaCaps } from '../../model/schema.ts'
 import {
   type OtlpContextSetting,
@@ -104,6 +104,16 @@ export interface TokenRow extends CredentialRow {
   readonly secret_sha256?: Uint8Array
 }
 
+export interface SessionRow {
+  readonly session_id: number
+  readonly prefix: string
+  readonly secret_sha256: Uint8Array
+  readonly origin: string
+  readonly token_prefix: string
+  readonly expires_at_ms: number
+  readonly last_used_at_ms: number
+}
+
 export function toStream(row: StreamRow): Stream {
   return {
     streamId: row.stream_id as StreamId,
@@ -150,6 +160,18 @@ export function toStoredToken(row: TokenRow): StoredToken {
     secretSha256: row.secret_sha256 ?? new Uint8Array(32),
     principal: { tokenId, owner, scopes, streamIds: limit },
     expiresAtMs: row.expires_at_ms,
+  }
+}
+
+export function toStoredSession(row: SessionRow): StoredSession {
+  return {
+    kind: 'session',
+    id: row.session_id,
+    secretSha256: row.secret_sha256,
+    tokenPrefix: row.token_prefix,
+    origin: row.origin,
+    expiresAtMs: row.expires_at_ms,
+    usedAtMs: row.last_used_at_ms,
   }
 }
 

@@ -3,19 +3,22 @@
  * record of changes that tells nodes which cached entries to drop.
  */
 import { CONTROL_CHANGES_MAX } from '../../limits.ts'
-import type {
-  ControlChange,
-  CredentialKind,
-  CredentialUse,
-  StoredCredential,
+import {
+  type ControlChange,
+  CREDENTIAL_KINDS,
+  type CredentialKind,
+  type CredentialUse,
+  type StoredCredential,
 } from '../../model/credential.ts'
 import type { StreamId } from '../../model/stream.ts'
 import type { Postgres, Queryable } from '../postgres.ts'
 import {
+  type SessionRow,
   STREAM_COLUMNS,
   type StreamRow,
   TOKEN_COLUMNS,
   type TokenRow,
+  toStoredSession,
   toStoredToken,
   toStream,
 } from './control-rows.ts'
@@ -30,7 +33,7 @@ export class CredentialStore {
     this.#onLookUp = onLookUp
   }
 
-  /** Revoked credentials and keys of deleted streams are absent. */
+  /** Revoked credentials, keys of deleted streams and sessions of revoked tokens are absent. */
   readonly findCredentials = async (
     kind: CredentialKind,
     prefixes: readonly string[],
@@ -43,6 +46,17 @@ export class CredentialStore {
         [prefixes],
       )
       return new Map(rows.map((row) => [row.prefix, toStoredToken(row)]))
+    }
+    if (kind === 'session') {
+      const { rows } = await this.#postgres.query<SessionRow>(
+        `SELECT session_id, s.prefix, s.secret_sha256, origin, t.prefix AS token_prefix,
+           floor(extract(epoch FROM s.expires_at) * 1000)::float8 AS expires_at_ms,
+           floor(extract(epoch FROM s.last_used_at) * 1000)::float8 AS last_used_at_ms
+         FROM sessions AS s JOIN access_tokens AS t USING (token_id)
+         WHERE s.prefix = ANY ($1) AND revoked_at IS NULL`,
+        [prefixes],
+      )
+      return new Map(rows.map((row) => [row.prefix, toStoredSession(row)]))
     }
     const { rows } = await this.#postgres.query<StreamRow & KeyHash>(
       `SELECT prefix, key_id, secret_sha256, ${STREAM_COLUMNS}
@@ -82,10 +96,10 @@ export class CredentialStore {
 
   /** Not a change of the control plane: caches stay. Rows that somebody else holds are skipped. */
   readonly recordUses = async (uses: readonly CredentialUse[]): Promise<void> => {
-    for (const kind of ['key', 'token'] as const) {
+    for (const kind of CREDENTIAL_KINDS) {
       const own = uses.filter((use) => use.kind === kind)
       if (own.length === 0) continue
-      const [table, id] = kind === 'key' ? ['api_keys', 'key_id'] : ['access_tokens', 'token_id']
+      const [table, id] = TABLES[kind]
       await this.#postgres.query(
         `WITH used AS (
            SELECT * FROM unnest($1::integer[], $2::float8[]) AS u (id, at_ms)
@@ -100,6 +114,12 @@ export class CredentialStore {
     }
   }
 }
+
+const TABLES = {
+  key: ['api_keys', 'key_id'],
+  token: ['access_tokens', 'token_id'],
+  session: ['sessions', 'session_id'],
+} as const
 
 interface KeyHash {
   readonly prefix: string

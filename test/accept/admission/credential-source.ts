@@ -46,7 +46,7 @@ export class FakeSource implements CredentialSource {
   away = false
   held: Promise<void> | undefined
 
-  issue(kind: CredentialKind, expiresAtMs: number | null = null, stream = STREAM): string {
+  issue(kind: 'key' | 'token', expiresAtMs: number | null = null, stream = STREAM): string {
     const created = createCredential(kind)
     const { secretSha256 } = created
     const id = this.stored.size + 1
@@ -60,8 +60,20 @@ export class FakeSource implements CredentialSource {
     return created.text
   }
 
+  /** A session of this token, last used at `usedAtMs`. */
+  begin(token: string, expiresAtMs: number, usedAtMs = 0, origin = ''): string {
+    const { text, prefix, secretSha256 } = createCredential('session')
+    const id = this.stored.size + 1
+    const kind = 'session'
+    const tokenPrefix = token.slice(4, 12)
+    const session = { kind, id, secretSha256, tokenPrefix, origin, expiresAtMs, usedAtMs } as const
+    this.stored.set(kind + prefix, session)
+    return text
+  }
+
   revoke(text: string): void {
-    this.stored.delete((text.startsWith('lax') ? 'key' : 'token') + text.slice(4, 12))
+    const kind = { lax: 'key', lap: 'token', las: 'session' }[text.slice(0, 3)] ?? ''
+    this.stored.delete(kind + text.slice(4, 12))
     this.change({ kind: 'credential', prefix: text.slice(4, 12) })
   }
 

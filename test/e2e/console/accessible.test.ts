@@ -147,6 +147,28 @@ const SCENES: readonly Scene[] = [
       await untilShown(seen.page, 'about 307 events')
     },
   },
+  {
+    name: 'sharing',
+    hash: '#/explore/1?q=level:error',
+    shows: 'complete',
+    act: async () => {
+      await press('s')
+      await untilShown(seen.page, 'The link holds no token')
+    },
+  },
+  {
+    name: 'an event that is not in the list',
+    hash: '#/explore/1?q=level:error',
+    shows: 'refused',
+    act: async () => {
+      await press('j', 'Enter')
+      await untilShown(seen.page, 'Around it')
+      await seen.page.evaluate("location.hash = location.hash.replace('error', 'fatal')")
+      await untilShown(seen.page, 'The event of the link')
+      await untilShown(seen.page, 'request 3')
+    },
+  },
+  { name: 'no such stream', hash: '#/schema/99', shows: 'sees no stream' },
   { name: 'views', hash: '#/views/1', shows: 'Errors by service' },
   { name: 'which stream', hash: '#/views', shows: 'Which stream?' },
   { name: 'streams', hash: '#/streams', shows: 'New stream' },

@@ -211,6 +211,27 @@ test('a field is found by any part of its name, by keys; none such is said', opt
   await page.waitForFunction("decodeURIComponent(location.hash).includes('by=service,status')")
 })
 
+test('an open event has an address, which is shared and brings it back', options, async () => {
+  const { page } = seen
+  await page.goto(`${service.url}/console/#/explore/1?from=-1h&q=level:error`)
+  await untilShown(page, 'card refused')
+  await page.locator('.event-place .event-row').click()
+  await page.waitForSelector('.event-open')
+  assert.match(await hash(), /&event=\d+-\d+$/)
+  await page.keyboard.press('s')
+  await untilShown(page, 'Copied.')
+  const link = 'document.querySelector(\'[aria-label="The link"]\').value'
+  const shared = String(await page.evaluate(link))
+  assert.match(decodeURIComponent(shared), /event=\d+-\d+.*&to=20\d\d-\d\d-\d\dT/)
+  await page.keyboard.press('Escape')
+  await page.goBack()
+  await page.waitForFunction("document.querySelector('.event-open') === null")
+  // Of an event that the list does not have: it is shown above.
+  await page.goto(shared.replace('level%3Aerror', 'level%3Adebug'))
+  await untilShown(page, 'The event of the link')
+  await untilShown(page, 'card refused')
+})
+
 test('hostile events: HTML is text, digits stay, a megabyte opens at once', options, async () => {
   const { page } = seen
   await openOnly('big:*', HOSTILE)

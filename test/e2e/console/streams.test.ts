@@ -54,6 +54,13 @@ test(
     await untilShown(page, 'Sign out')
     // The browser's own line about the 401.
     assert.equal(forget(/401/), 1)
+    // No script of the page can get at what signs it in, and a new tab needs nothing.
+    const kept = 'JSON.stringify([document.cookie, {...localStorage}, {...sessionStorage}])'
+    assert.doesNotMatch(String(await page.evaluate(kept)), /la[psx]_|[A-Za-z0-9]{40}/)
+    const tab = await seen.browser.newPage()
+    await tab.goto(`${service.url}/console/#/streams`)
+    await untilShown(tab, 'No stream yet')
+    await tab.close()
   },
 )
 

@@ -165,6 +165,8 @@ async function manage(id: string, keyId: string): Promise<void> {
     ['POST', '/v1/tokens', { scopes: ['events:read'], streams: [id] }],
     ['GET', '/v1/tokens', undefined],
     ['GET', '/v1/me', undefined],
+    ['POST', '/v1/session', undefined],
+    ['DELETE', '/v1/session?everywhere=true', undefined],
     ['POST', `/v1/streams/${id}/fields/n/resolve`, undefined],
     ['POST', `/v1/streams/${id}/projection/retry`, undefined],
     ['DELETE', `/v1/streams/${id}/keys/${keyId}`, undefined],
