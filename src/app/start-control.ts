@@ -44,6 +44,7 @@ export function startControl(
     control,
     credentials,
     streams,
+    findKeyOwners: store.findKeyOwners,
     views: new ViewStore(postgres),
     directory: new ControlDirectory(postgres),
   }
