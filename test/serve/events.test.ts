@@ -378,7 +378,8 @@ test('usage sums the counters of all nodes and tells how far the projection lags
   const second = await newStream('user', 'second')
   const empty = {
     ...{ stream_id: String(second), events: 0, segments: 0, raw_bytes: 0 },
-    ...{ stored_bytes: { raw: 0, projection: 0 }, newest_event_at: null, lag_seconds: 0 },
+    ...{ stored_bytes: { raw: 0, projection: 0 }, lag_seconds: 0 },
+    ...{ oldest_event_at: null, newest_event_at: null },
     ...{ set_aside: 0, refused: 0, rejected_events: 0 },
     ...{ schema_learning: 'ok', type_conflicts: 0 },
   }
@@ -388,7 +389,8 @@ test('usage sums the counters of all nodes and tells how far the projection lags
       {
         ...{ ...empty, stream_id: String(streamId), events: 40, segments: 3, raw_bytes: 500 },
         ...{ stored_bytes: { raw: 55, projection: 0 } },
-        ...{ newest_event_at: json.newest_event_at, lag_seconds: 5.5 },
+        ...{ oldest_event_at: json.oldest_event_at, newest_event_at: json.newest_event_at },
+        lag_seconds: 5.5,
         ...{ refused: 9, rejected_events: 7, schema_learning: 'soft_cap' },
       },
       empty,

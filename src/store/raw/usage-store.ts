@@ -55,6 +55,8 @@ interface SummaryRow {
 
 /** What a list of streams tells of each. */
 export interface StreamOverview extends StreamUsage, StreamSummary {
+  /** Receipt of the oldest event, null when it has none. */
+  readonly oldestMs: number | null
   /** In the projection, as retention saw it last: seconds ago. */
   readonly projectionBytes: number
   /** Receipt of the oldest event that is not in the projection; null when all are. */
@@ -123,7 +125,7 @@ export class UsageStore {
            AND g.segment_id > COALESCE(c.segment_id, -1))
        )
        SELECT used.*, COALESCE(m.projection_bytes, 0)::float8 AS projection_bytes,
-         ${newestSql('asked.id')}::text AS newest,
+         ${oldestSql('asked.id')}::text AS oldest, ${newestSql('asked.id')}::text AS newest,
          (SELECT min(first.segment_id) >> ${SEGMENT_ID_MS_SHIFT} FROM marks CROSS JOIN LATERAL (
             SELECT segment_id FROM (
               SELECT segment_id FROM stream_segments WHERE stream_id = asked.id
@@ -184,7 +186,7 @@ export class UsageStore {
       readonly oldest: string | null
       readonly newest: string | null
     }>(
-      `SELECT (SELECT min(segment_id) FROM stream_segments WHERE stream_id = $1)::text AS oldest,
+      `SELECT ${oldestSql('$1::integer')}::text AS oldest,
          ${newestSql('$1::integer')}::text AS newest`,
       [streamId],
     )
@@ -253,6 +255,10 @@ export class UsageStore {
   }
 }
 
+function oldestSql(streamId: string): string {
+  return `(SELECT min(segment_id) FROM stream_segments WHERE stream_id = ${streamId})`
+}
+
 /**
  * The newest segment of a stream. A merged row is found by its first one, so rows that came late may
  * lie behind it; but merged rows do not overlap, so the last of them has the newest of theirs.
@@ -280,6 +286,7 @@ function toOverview(row: OverviewRow): StreamOverview {
     sentBytes: row.sent,
     storedBytes: row.stored,
     projectionBytes: row.projection_bytes,
+    oldestMs: msOf(row.oldest),
     newestMs: msOf(row.newest),
     behindSinceMs: row.behind_ms,
     setAside: row.aside,
@@ -303,6 +310,7 @@ interface OverviewRow {
   readonly sent: number
   readonly stored: number
   readonly projection_bytes: number
+  readonly oldest: string | null
   readonly newest: string | null
   readonly behind_ms: number | null
   readonly aside: number
