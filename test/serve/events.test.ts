@@ -338,6 +338,7 @@ test('usage sums the counters of all nodes and tells how far the projection lags
   await commit(streamId, { ms: NOW_MS - 2_000, node: 1 }, ['{}'])
   await commit(streamId, { ms: NOW_MS - 5_500, node: 2 }, ['{}'])
   await database.postgres.query('INSERT INTO checkpoints VALUES (1, $1)', [String(done)])
+  await database.postgres.query('INSERT INTO nodes VALUES (2, gen_random_uuid(), 1, now())')
   const lastAtMs = NOW_MS - 3_000
   const refused = { streamId, reason: 'rate_limited', count: 2, lastAtMs }
   await usage.recordRefusals(1, [
