@@ -50,6 +50,20 @@ export interface Usage {
   }
 }
 
+/** What a list tells of a stream. */
+export interface Overview {
+  readonly stream_id: string
+  readonly events: number
+  readonly raw_bytes: number
+  readonly stored_bytes: { readonly raw: number; readonly projection: number }
+  readonly newest_event_at: string | null
+  readonly lag_seconds: number
+  readonly set_aside: number
+  readonly refused: number
+  readonly schema_learning: Usage['schema_learning']
+  readonly type_conflicts: number
+}
+
 export interface Learned {
   readonly state: string
   readonly count: number

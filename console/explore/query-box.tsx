@@ -11,7 +11,9 @@ import { visibleLine, visibleText } from '../../src/language/visible-text.ts'
 import { setParams } from '../base/route.ts'
 import { ask } from './ask.ts'
 import { type Proposal, propose } from './completion.ts'
+import { EarlierSearches } from './earlier-searches.tsx'
 import { highlight } from './highlight.ts'
+import { rememberSearch } from './search-history.ts'
 
 const PROPOSE_MS = 80
 
@@ -26,6 +28,15 @@ function shownQuery(query: string): string {
   }
 }
 
+/** What was asked is remembered as long as it can be read. */
+function useRemembered(): void {
+  const { value: asked } = ask
+  const { streamId, query, from, to, clock } = asked
+  useEffect(() => {
+    if (query !== '' && highlight(query).error === undefined) rememberSearch(asked)
+  }, [streamId, query, from, to, clock])
+}
+
 /** `onAgain`: the query that is there already is asked once more. */
 export function QueryBox({ onAgain }: { onAgain: () => void }) {
   const { streamId } = ask.value
@@ -36,6 +47,8 @@ export function QueryBox({ onAgain }: { onAgain: () => void }) {
   const box = useRef<HTMLTextAreaElement>(null)
   const asked = useRef<AbortController | undefined>(undefined)
   const listId = useId()
+  const isLookingBack = useSignal(false)
+  useRemembered()
   useEffect(() => {
     text.value = query
     proposals.value = []
@@ -92,7 +105,12 @@ export function QueryBox({ onAgain }: { onAgain: () => void }) {
       event.preventDefault()
       take(picked ?? proposals.value[0]!)
     } else if (event.key === 'ArrowDown' || event.key === 'ArrowUp') {
-      if (length === 0) return
+      if (length === 0) {
+        if (event.key === 'ArrowDown' || text.value !== '') return
+        event.preventDefault()
+        isLookingBack.value = true
+        return
+      }
       event.preventDefault()
       const step = event.key === 'ArrowDown' ? 1 : -1
       chosen.value = (chosen.value + step + length + 1) % (length + 1)
@@ -157,6 +175,16 @@ export function QueryBox({ onAgain }: { onAgain: () => void }) {
           </div>
         )}
       </div>
+      <button
+        type="button"
+        id="history"
+        title="Earlier searches (↑ in an empty query)"
+        aria-label="Earlier searches"
+        onClick={() => (isLookingBack.value = true)}
+      >
+        <span aria-hidden="true">↶</span>
+      </button>
+      {isLookingBack.value && <EarlierSearches onClose={() => (isLookingBack.value = false)} />}
       <button type="button" class="primary" disabled={error !== undefined} onClick={run}>
         Search
       </button>

@@ -1,6 +1,7 @@
+import { useSignal } from '@preact/signals'
 import { mayChangeStreams } from '../base/rights.ts'
-import { href, route, type Screen } from '../base/route.ts'
-import { streams } from '../base/stream.ts'
+import { go, href, route, type Screen } from '../base/route.ts'
+import { type StreamInfo, streams } from '../base/stream.ts'
 import { LackingStream } from './lacking.tsx'
 
 /** For screens that are about one stream, when none is chosen, or one that the token cannot see. */
@@ -31,11 +32,37 @@ function StreamList({ screen }: { screen: Screen }) {
       </p>
     )
   }
+  return <Choice screen={screen} all={all} />
+}
+
+/** More than fit a look are filtered by typing; Enter takes the first. */
+const FILTERED_MIN = 20
+
+function Choice({ screen, all }: { screen: Screen; all: readonly StreamInfo[] }) {
+  const text = useSignal('')
+  const words = text.value.toLowerCase().split(' ')
+  const shown = all.filter(({ name }) => words.every((word) => name.toLowerCase().includes(word)))
+  const [first] = shown
   return (
     <section class="card">
       <h1>Which stream?</h1>
+      {all.length >= FILTERED_MIN && (
+        <input
+          type="search"
+          id="query"
+          aria-label="Filter streams by name"
+          placeholder="Filter by name (/)"
+          value={text.value}
+          onInput={(event) => {
+            text.value = event.currentTarget.value
+          }}
+          onKeyDown={({ key }) => {
+            if (key === 'Enter' && first !== undefined) go(href(screen, first.id))
+          }}
+        />
+      )}
       <ul>
-        {all.map(({ id, name }) => (
+        {shown.map(({ id, name }) => (
           <li key={id}>
             <a href={href(screen, id)}>{name}</a>
           </li>

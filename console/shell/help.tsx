@@ -1,8 +1,9 @@
 import { Dialog } from '../parts/dialog.tsx'
 
 const KEYS: readonly (readonly [keys: string, does: string])[] = [
-  ['/', 'to the query'],
+  ['/', 'to the query, or the filter of a list'],
   ['Enter', 'run the query; open or close the event'],
+  ['↑', 'in an empty query: earlier searches'],
   ['Shift Enter', 'a new line in the query'],
   ['Ctrl Space', 'proposals for what is typed'],
   ['j, k or ↓, ↑', 'the next event, the one before'],

@@ -6,6 +6,7 @@ import { may } from '../base/rights.ts'
 import { go, href, route, SCREENS, setParams } from '../base/route.ts'
 import { signOut } from '../base/sign-in.ts'
 import { streams } from '../base/stream.ts'
+import { streamAddress } from '../base/switch-stream.ts'
 import { nextTheme } from '../base/theme.ts'
 import { PRESETS } from '../base/time.ts'
 import { Dialog } from '../parts/dialog.tsx'
@@ -78,7 +79,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
 function actions(): Action[] {
   const { streamId, screen } = route.value
   const own = (streams.value ?? []).flatMap(({ id, name }) => [
-    { label: `Look at ${name}`, run: () => go(href('explore', id)) },
+    { label: `Look at ${name}`, run: () => go(streamAddress(id, 'explore')) },
     { label: `Settings and keys of ${name}`, run: () => go(href('streams', id)) },
   ])
   const ranges =
@@ -89,6 +90,10 @@ function actions(): Action[] {
             label: `Time: ${label}`,
             run: () => setParams({ from, to: undefined }),
           })),
+          {
+            label: 'Earlier searches',
+            run: () => document.getElementById('history')?.click(),
+          },
           ...CLOCKS.map((clock) => ({
             label: `Time: by ${CLOCK_NAMES[clock].toLowerCase()}`,
             run: () => setParams({ basis: clockParam(clock) }),

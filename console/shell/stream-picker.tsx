@@ -1,6 +1,7 @@
 import { may } from '../base/rights.ts'
-import { go, href, route } from '../base/route.ts'
+import { go, route } from '../base/route.ts'
 import type { StreamInfo } from '../base/stream.ts'
+import { streamAddress } from '../base/switch-stream.ts'
 
 /** Which stream the screens are about. The browser's own list: quick to use by keyboard. */
 export function StreamPicker({
@@ -24,10 +25,7 @@ export function StreamPicker({
       class="stream-picker"
       aria-label="Stream"
       value={selected?.id ?? ''}
-      onChange={(event) => {
-        const { screen } = route.value
-        go(href(screen, event.currentTarget.value || undefined))
-      }}
+      onChange={(event) => go(streamAddress(event.currentTarget.value || undefined))}
     >
       <option value="">All streams</option>
       {streams.map(({ id, name }) => (

@@ -5,8 +5,8 @@ import { go, href } from '../base/route.ts'
 import { findStream, loadStreams, type StreamInfo, streams } from '../base/stream.ts'
 import { Failure } from '../parts/failure.tsx'
 import { StreamForm } from './stream-form.tsx'
+import { StreamList } from './stream-list.tsx'
 import { StreamPage } from './stream-page.tsx'
-import { StreamRow } from './stream-row.tsx'
 
 export function StreamsScreen({ streamId }: { streamId: string | undefined }) {
   const stream = findStream(streamId)
@@ -18,10 +18,10 @@ export function StreamsScreen({ streamId }: { streamId: string | undefined }) {
       </Failure>
     )
   }
-  return <StreamList all={streams.value ?? []} />
+  return <AllStreams all={streams.value ?? []} />
 }
 
-function StreamList({ all }: { all: readonly StreamInfo[] }) {
+function AllStreams({ all }: { all: readonly StreamInfo[] }) {
   const isCreating = useSignal(false)
   const created = async ({ id }: StreamInfo) => {
     await loadStreams()
@@ -46,33 +46,7 @@ function StreamList({ all }: { all: readonly StreamInfo[] }) {
             : 'This token sees no stream, and cannot create one.'}
         </p>
       ) : (
-        <div class="scroll">
-          <table class="table">
-            <thead>
-              <tr>
-                <th scope="col">Name</th>
-                <th scope="col" class="number">
-                  Events
-                </th>
-                <th scope="col" class="number">
-                  As sent
-                </th>
-                <th scope="col" class="number">
-                  On disk
-                </th>
-                <th scope="col">Newest event</th>
-                <th scope="col">Queries are behind by</th>
-                <th scope="col">State</th>
-                <th scope="col">Kept for</th>
-              </tr>
-            </thead>
-            <tbody>
-              {all.map((stream) => (
-                <StreamRow key={stream.id} stream={stream} />
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <StreamList all={all} />
       )}
       {isCreating.value && (
         <StreamForm onSaved={created} onClose={() => (isCreating.value = false)} />

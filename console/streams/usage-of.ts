@@ -1,31 +1,31 @@
 import { callJson } from '../base/api.ts'
 import { type Loaded, useLoaded } from '../base/loaded.ts'
-import type { Usage } from '../base/stream.ts'
+import type { Overview, Usage } from '../base/stream.ts'
 
 const REFRESH_MS = 5_000
-const ASKED_AT_A_TIME_MAX = 4
-const waiting: (() => void)[] = []
-const asked = { count: 0 }
+/** Of all streams there is more to read, and less to watch. */
+const REFRESH_ALL_MS = 15_000
 
 /** A stream's usage, asked for every few seconds while the tab is seen. */
 export function useUsage(streamId: string): Loaded<Usage> {
-  return useLoaded(
-    streamId,
-    (signal) => inTurn(() => callJson<Usage>(`streams/${streamId}/usage`, { signal })),
-    { refreshMs: REFRESH_MS },
-  )
+  return useLoaded(streamId, (signal) => callJson<Usage>(`streams/${streamId}/usage`, { signal }), {
+    refreshMs: REFRESH_MS,
+  })
 }
 
-/** A list of hundreds of streams must not take all of the service's places for reads. */
-async function inTurn<T>(run: () => Promise<T>): Promise<T> {
-  if (asked.count >= ASKED_AT_A_TIME_MAX) {
-    await new Promise<void>((resolve) => waiting.push(resolve))
-  }
-  asked.count++
-  try {
-    return await run()
-  } finally {
-    asked.count--
-    waiting.shift()?.()
-  }
+/** Of all streams that the token sees, by their ids: one request for a thousand of them. */
+export function useOverviews(): Loaded<ReadonlyMap<string, Overview>> {
+  return useLoaded('all', loadOverviews, { refreshMs: REFRESH_ALL_MS })
+}
+
+async function loadOverviews(signal: AbortSignal): Promise<ReadonlyMap<string, Overview>> {
+  const all = new Map<string, Overview>()
+  let after: string | undefined
+  do {
+    const page: { readonly usage: readonly Overview[]; readonly next: string | null } =
+      await callJson('usage', { query: { after }, signal })
+    for (const one of page.usage) all.set(one.stream_id, one)
+    after = page.next ?? undefined
+  } while (after !== undefined)
+  return all
 }

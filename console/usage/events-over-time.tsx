@@ -1,24 +1,23 @@
 import { callJson } from '../base/api.ts'
-import { clockParam } from '../base/clock.ts'
 import { formatCount, formatEvents } from '../base/format.ts'
 import { useLoaded } from '../base/loaded.ts'
-import { go, href, route, setParams } from '../base/route.ts'
+import { route, setParams } from '../base/route.ts'
+import { shownValue } from '../base/shown-value.ts'
 import { formatTime } from '../base/time.ts'
 import { readState } from '../explore/answer-state.ts'
 import { LEVEL_KEYS } from '../explore/counts.ts'
 import { type Series, TimeChart } from '../explore/time-chart.tsx'
 import { Failure } from '../parts/failure.tsx'
 import { Tabs } from '../parts/tabs.tsx'
+import { explore, shownRange } from './range.tsx'
+import { stackedOf } from './stacked.ts'
 
-const RANGES = [
-  ['-24h', '24 hours'],
-  ['-7d', '7 days'],
-  ['-30d', '30 days'],
-  ['-90d', '90 days'],
+const KINDS = [
+  ['level', 'By level'],
+  ['service', 'By service'],
 ] as const
-
-/** What a stream takes is counted when it is taken. */
-const basis = clockParam('ingested_at')
+/** Services that are told apart. */
+const SERVICES_MAX = 30
 
 interface Answer {
   readonly buckets: readonly {
@@ -29,22 +28,34 @@ interface Answer {
   readonly total: number
 }
 
+interface Grouped {
+  readonly rows: readonly {
+    readonly _bucket: string
+    readonly _service: string | null
+    readonly count: number
+  }[]
+  readonly bucket: string
+  readonly total: number
+  readonly groups: number
+}
+
 /** Events of the stream by when they were received, as far as they are still held. */
 export function EventsOverTime({ streamId }: { streamId: string }) {
-  const asked = route.value.params.get('last')
-  const range = RANGES.find(([known]) => known === asked)?.[0] ?? '-7d'
-  const { value, failure } = useLoaded(`${streamId} ${range}`, async (signal) => {
-    const call = { method: 'POST', body: { from: range }, signal } as const
-    return seriesOf(await callJson<Answer>(`streams/${streamId}/histogram`, call))
+  const range = shownRange()
+  const kind = route.value.params.get('per') === 'service' ? 'service' : 'level'
+  const { value, failure } = useLoaded(`${streamId} ${range} ${kind}`, (signal) => {
+    return kind === 'service'
+      ? byService(streamId, range, signal)
+      : byLevel(streamId, range, signal)
   })
   return (
     <>
       <h2>Events over time</h2>
       <Tabs
-        label="How far back"
-        tabs={RANGES}
-        selected={range}
-        onSelect={(last) => setParams({ last })}
+        label="By what"
+        tabs={KINDS}
+        selected={kind}
+        onSelect={(per) => setParams({ per: per === 'level' ? undefined : per })}
       />
       {failure !== undefined && <Failure text={failure} />}
       {value === undefined && failure === undefined && <p class="quiet">Counting…</p>}
@@ -53,6 +64,9 @@ export function EventsOverTime({ streamId }: { streamId: string }) {
           <p role="status">
             <strong>{formatEvents(value.total)}</strong>
             <span class="quiet"> received, and held until now; a bar is {value.bucket}</span>
+            {value.hidden > 0 && (
+              <span class="quiet"> · {formatCount(value.hidden)} more services are not shown</span>
+            )}
             {!value.state.isComplete && <span class="warn"> · ▲ partial: not all was counted</span>}
           </p>
           <TimeChart
@@ -61,7 +75,7 @@ export function EventsOverTime({ streamId }: { streamId: string }) {
             kind="bars"
             isStacked
             format={formatCount}
-            onRange={(from, to) => go(href('explore', streamId, { from, to, basis }))}
+            onRange={(from, to) => explore(streamId, from, to)}
           />
           <TopBars value={value} />
         </>
@@ -70,20 +84,50 @@ export function EventsOverTime({ streamId }: { streamId: string }) {
   )
 }
 
-function seriesOf(answer: Answer) {
+interface Counted {
+  readonly times: readonly number[]
+  readonly series: readonly Series[]
+  readonly bucket: string
+  readonly total: number
+  readonly hidden: number
+  readonly state: ReturnType<typeof readState>
+}
+
+async function byLevel(streamId: string, from: string, signal: AbortSignal): Promise<Counted> {
+  const call = { method: 'POST', body: { from }, signal } as const
+  const answer = await callJson<Answer>(`streams/${streamId}/histogram`, call)
   const { buckets, bucket, total } = answer
   const levels = LEVEL_KEYS.filter((level) => buckets.some(({ levels: all }) => all[level]))
-  const series: Series[] = levels.map((level) => ({
+  const series = levels.map((level) => ({
     label: level,
     values: buckets.map(({ levels: all }) => all[level] ?? 0),
     color: level,
   }))
   const times = buckets.map(({ _bucket: time }) => Date.parse(time) / 1_000)
-  return { times, series, bucket, total, state: readState({ ...answer }) }
+  return { times, series, bucket, total, hidden: 0, state: readState({ ...answer }) }
+}
+
+async function byService(streamId: string, from: string, signal: AbortSignal): Promise<Counted> {
+  const body = { from, group_by: ['_service', { bucket: 'auto' }], limit: SERVICES_MAX }
+  const call = { method: 'POST', body, signal } as const
+  const answer = await callJson<Grouped>(`streams/${streamId}/query`, call)
+  const { rows, bucket, total, groups } = answer
+  const times = [...new Set(rows.map(({ _bucket: time }) => Date.parse(time) / 1_000))]
+  times.sort((a, b) => a - b)
+  const figures = rows.map(({ _bucket: time, _service: service, count }) => {
+    return {
+      time,
+      label: service === null ? 'none' : shownValue(JSON.stringify(service)),
+      value: count,
+    }
+  })
+  const hidden = Math.max(0, groups - SERVICES_MAX)
+  const series = stackedOf(times, figures)
+  return { times, series, bucket, total, hidden, state: readState({ ...answer }) }
 }
 
 /** The same in words, for those who do not see the chart: when the most came. */
-function TopBars({ value: { times, series } }: { value: ReturnType<typeof seriesOf> }) {
+function TopBars({ value: { times, series } }: { value: Counted }) {
   const sums = times.map((_, at) => series.reduce((sum, { values }) => sum + (values[at] ?? 0), 0))
   const most = Math.max(0, ...sums)
   if (most === 0) return null

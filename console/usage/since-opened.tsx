@@ -1,6 +1,6 @@
 /**
- * What the totals grew by while the page was open. The service keeps totals of bytes and refusals,
- * and no history of them; this is as much of it as can be seen from here.
+ * What the totals grew by while the page was open: by seconds, where the service keeps what was
+ * sent by hours.
  */
 import { useRef } from 'preact/hooks'
 import { formatBytes, formatCount } from '../base/format.ts'
@@ -37,10 +37,7 @@ export function SinceOpened({ usage }: { usage: Usage }) {
   return (
     <>
       <h2>While this page is open</h2>
-      <p class="hint">
-        Since {formatTime(first.ms, 0)}. The service has totals of bytes and refusals, not when each
-        of them came.
-      </p>
+      <p class="hint">Since {formatTime(first.ms, 0)}: by seconds, which nothing keeps.</p>
       <p>
         <strong>{formatCount(Math.max(0, last.usage.events - first.usage.events))}</strong> events,{' '}
         <strong>{formatBytes(Math.max(0, last.usage.raw_bytes - first.usage.raw_bytes))}</strong> as

@@ -1,22 +1,42 @@
 /** What a stream takes, and what was refused and why. */
 import { formatAgo, formatBytes, formatCount, formatSeconds } from '../base/format.ts'
+import { may } from '../base/rights.ts'
 import { findStream, type Refusal, type Usage } from '../base/stream.ts'
 import { ChooseStream } from '../parts/choose-stream.tsx'
 import { Failure } from '../parts/failure.tsx'
 import { Conflicts } from '../schema/conflicts.tsx'
 import { useUsage } from '../streams/usage-of.ts'
 import { EventsOverTime } from './events-over-time.tsx'
+import { RangeTabs } from './range.tsx'
+import { RefusedRequests } from './refused-requests.tsx'
+import { SentByKey } from './sent-by-key.tsx'
 import { SinceOpened } from './since-opened.tsx'
 
 export function UsageScreen({ streamId }: { streamId: string | undefined }) {
   const stream = findStream(streamId)
-  if (stream === undefined) return <ChooseStream screen="usage" />
+  if (stream === undefined) return <NoStream />
   return (
     <section>
       <div class="heading">
         <h1>Usage of {stream.name}</h1>
       </div>
       <StreamUsage key={stream.id} streamId={stream.id} />
+    </section>
+  )
+}
+
+/** What came without a known key is of no stream: admins see it beside the choice of one. */
+function NoStream() {
+  if (!may('admin')) return <ChooseStream screen="usage" />
+  return (
+    <section>
+      <RangeTabs />
+      <RefusedRequests
+        title="Requests refused without a known key"
+        none="None in this time."
+        path="refusals"
+      />
+      <ChooseStream screen="usage" />
     </section>
   )
 }
@@ -30,9 +50,16 @@ function StreamUsage({ streamId }: { streamId: string }) {
     <>
       {failure !== undefined && <Failure text={`These figures are old: ${failure}`} />}
       <Stored usage={usage} />
+      <RangeTabs />
       <EventsOverTime streamId={streamId} />
-      <Reasons
+      <SentByKey streamId={streamId} />
+      <RefusedRequests
         title="Requests refused"
+        none="No request with a key of this stream was refused in this time."
+        path={`streams/${streamId}/refusals`}
+      />
+      <Reasons
+        title="Requests refused, of all time"
         none="No request with a key of this stream was refused."
         reasons={usage.refusals}
       />

@@ -1,4 +1,4 @@
-/** The saved views of a stream: open, share, delete. */
+/** The saved views of a stream: open, edit, share, delete. */
 import { useSignal } from '@preact/signals'
 import { visibleLine, visibleText } from '../../src/language/visible-text.ts'
 import { call, callJson, failureText } from '../base/api.ts'
@@ -12,6 +12,7 @@ import { type ViewInfo, viewParams } from '../base/view.ts'
 import { ChooseStream } from '../parts/choose-stream.tsx'
 import { Failure } from '../parts/failure.tsx'
 import { tell } from '../parts/notices.tsx'
+import { EditView } from './edit-view.tsx'
 
 export function ViewsScreen({ streamId }: { streamId: string | undefined }) {
   const stream = findStream(streamId)
@@ -30,6 +31,7 @@ export function ViewsScreen({ streamId }: { streamId: string | undefined }) {
 
 function ViewList({ streamId }: { streamId: string }) {
   const turn = useSignal(0)
+  const edited = useSignal<ViewInfo | undefined>(undefined)
   const path = `streams/${streamId}/views`
   const { value, failure } = useLoaded(
     path,
@@ -65,7 +67,7 @@ function ViewList({ streamId }: { streamId: string }) {
             <th scope="col">Changed</th>
             <th scope="col">Seen by</th>
             <th scope="col">
-              <span class="unseen">Delete</span>
+              <span class="unseen">Edit, delete</span>
             </th>
           </tr>
         </thead>
@@ -75,12 +77,21 @@ function ViewList({ streamId }: { streamId: string }) {
               key={view.id}
               view={view}
               address={href('explore', streamId, viewParams(view))}
+              onEdit={() => (edited.value = view)}
               onShare={() => void change(view, 'PATCH')}
               onDelete={() => void change(view, 'DELETE')}
             />
           ))}
         </tbody>
       </table>
+      {edited.value !== undefined && (
+        <EditView
+          streamId={streamId}
+          view={edited.value}
+          onSaved={() => turn.value++}
+          onClose={() => (edited.value = undefined)}
+        />
+      )}
     </div>
   )
 }
@@ -88,11 +99,12 @@ function ViewList({ streamId }: { streamId: string }) {
 interface RowProps {
   readonly view: ViewInfo
   readonly address: string
+  readonly onEdit: () => void
   readonly onShare: () => void
   readonly onDelete: () => void
 }
 
-function ViewRow({ view, address, onShare, onDelete }: RowProps) {
+function ViewRow({ view, address, onEdit, onShare, onDelete }: RowProps) {
   const seenBy = view.shared ? 'everybody' : 'only its maker'
   return (
     <tr>
@@ -121,7 +133,17 @@ function ViewRow({ view, address, onShare, onDelete }: RowProps) {
           seenBy
         )}
       </td>
-      <td>
+      <td class="row-buttons">
+        {may('streams:write') && (
+          <button
+            type="button"
+            class="small"
+            aria-label={`Edit the view ${isolated(visibleLine(view.name))}`}
+            onClick={onEdit}
+          >
+            Edit
+          </button>
+        )}
         {may('streams:write') && (
           <button
             type="button"

@@ -58,6 +58,8 @@ export interface HttpDialect extends Dialect {
 /** Who sends, once that is known. */
 export interface Sender {
   readonly stream: Stream
+  /** The API key's; undefined where none was needed. */
+  readonly keyId?: number | undefined
   /** False when the right to send may have ended since; `confirm` then asks. */
   isCurrent(): boolean
   /** Rejects when nothing of the sender may be stored any more. */

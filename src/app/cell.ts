@@ -20,6 +20,7 @@ import { IdempotencyStore } from '../store/raw/idempotency-store.ts'
 import type { NodeLease } from '../store/raw/node-lease.ts'
 import { SegmentStore } from '../store/raw/segment-store.ts'
 import { StorageStore } from '../store/raw/storage-store.ts'
+import { UsageHistory } from '../store/raw/usage-history.ts'
 import { UsageStore } from '../store/raw/usage-store.ts'
 import type { StreamDirectory } from '../store/stream-directory.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
@@ -39,6 +40,7 @@ export interface Cell {
   readonly committer: Committer
   readonly idempotency: IdempotencyStore
   readonly usage: UsageStore
+  readonly usageHistory: UsageHistory
   readonly storage: StorageStore
   readonly nodeId: number
   readonly liveNodes: () => number
@@ -83,6 +85,7 @@ export async function openCell(
     committer,
     idempotency: new IdempotencyStore(stores.writes.postgres, lease),
     usage: new UsageStore(stores.postgres),
+    usageHistory: new UsageHistory(stores.postgres),
     storage,
     nodeId: lease.nodeId,
     liveNodes: () => lease.liveNodes,

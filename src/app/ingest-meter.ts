@@ -1,9 +1,12 @@
 /** What is counted of ingest: its requests, their events, and what workers did to them. */
+import type { KeyUsage } from '../accept/admission/key-usage.ts'
+import type { RefusalHistory } from '../accept/admission/refusal-history.ts'
 import type { Refusals } from '../accept/admission/refusals.ts'
 import type { IngestMeter } from '../accept/request/ingest.ts'
 import { ERRORS, type ErrorCode } from '../errors.ts'
 import type { EncodedBatch, TransformCounts } from '../model/batch/encoded-batch.ts'
 import { REJECT_CODES } from '../model/batch/part-result.ts'
+import { NO_KEY } from '../model/batch/usage-counts.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 
 const REFUSAL_REASONS = [
@@ -12,8 +15,18 @@ const REFUSAL_REASONS = [
 ] as const
 type RefusalReason = (typeof REFUSAL_REASONS)[number]
 
-/** `refusals` and `rejects` count by stream. */
-export function ingestMeter(metrics: Metrics, refusals: Refusals, rejects: Refusals): IngestMeter {
+/** What counts by stream. */
+export interface StreamMeters {
+  readonly refusals: Refusals
+  readonly rejects: Refusals
+  readonly history: RefusalHistory
+  readonly keys: KeyUsage
+}
+
+export function ingestMeter(
+  metrics: Metrics,
+  { refusals, rejects, history, keys }: StreamMeters,
+): IngestMeter {
   const requests = metrics.pairTally<string, `${number}`>(
     'ingest_requests_total',
     'Requests answered, by surface and HTTP status',
@@ -45,7 +58,7 @@ export function ingestMeter(metrics: Metrics, refusals: Refusals, rejects: Refus
   return {
     onReply: (surface, status) => requests.add(surface, `${status}`),
     onAcknowledged: (surface, seconds) => acknowledgeSeconds.observe({ surface }, seconds),
-    onJudged: (streamId, report, isStored) => {
+    onJudged: ({ stream: { streamId }, keyId = NO_KEY }, report, isStored) => {
       for (const [code, count] of report.rejectedByCode) {
         rejected.add(code, count)
         rejects.add(streamId, code, count)
@@ -53,10 +66,13 @@ export function ingestMeter(metrics: Metrics, refusals: Refusals, rejects: Refus
       if (!isStored) return
       accepted.inc(report.accepted)
       bytes.inc(report.acceptedBytes)
+      keys.add(streamId, keyId, report.accepted, report.acceptedBytes)
       if (report.repaired > 0) repaired.inc(report.repaired)
     },
-    onRefused: (streamId, reason) => {
+    onRefused: (refusal) => {
+      const { streamId, reason } = refusal
       refused.add(reason as RefusalReason)
+      history.add(refusal)
       if (streamId !== undefined) refusals.add(streamId, reason)
     },
   }

@@ -19,6 +19,7 @@ import { EventStore } from '../store/raw/event-store.ts'
 import { PendingStore } from '../store/raw/pending-store.ts'
 import { ReadStateStore } from '../store/raw/read-state-store.ts'
 import { SetAsideStore } from '../store/raw/set-aside-store.ts'
+import { UsageHistory } from '../store/raw/usage-history.ts'
 import { UsageStore } from '../store/raw/usage-store.ts'
 import type { ReadWatch } from '../telemetry/read-watch.ts'
 import type { Stores } from './open-stores.ts'
@@ -68,6 +69,7 @@ export function openReadStores(
     explainIds: explaining.explain.bind(explaining),
     topValues: values.top.bind(values),
     usage: watch.watchAll('usage', new UsageStore(postgres)),
+    usageHistory: watch.watchAll('usage', new UsageHistory(postgres)),
     setAside: watch.watchAll('usage', new SetAsideStore(postgres)),
     schemas: watch.watchAll('catalog', new SchemaStore(postgres)),
     fieldIndex: watch.watchAll('catalog', new FieldIndex(postgres)),

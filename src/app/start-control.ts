@@ -45,6 +45,7 @@ export function startControl(
     control,
     credentials,
     streams,
+    findKeyOwners: store.findKeyOwners,
     views: new ViewStore(postgres),
     sessionStore: new SessionStore(postgres, (change) => credentials.forget(change)),
     directory: new ControlDirectory(postgres),

@@ -1,6 +1,8 @@
 /** The part of the composition root that builds accept: the ingest surfaces and their batcher. */
 import type { CredentialCache } from '../accept/admission/authenticate.ts'
 import { Budgets } from '../accept/admission/budgets.ts'
+import { KeyUsage } from '../accept/admission/key-usage.ts'
+import { RefusalHistory, type RefusalStore } from '../accept/admission/refusal-history.ts'
 import { Refusals } from '../accept/admission/refusals.ts'
 import { StorageCaps } from '../accept/admission/storage-caps.ts'
 import { Batcher } from '../accept/batching/batcher.ts'
@@ -16,7 +18,7 @@ import type { WorkerPool } from '../pool/pool.ts'
 import type { TailHub } from '../tail/tail-hub.ts'
 import type { Cell } from './cell.ts'
 import type { Context } from './context.ts'
-import { batchCounter, ingestMeter } from './ingest-meter.ts'
+import { batchCounter, ingestMeter, type StreamMeters } from './ingest-meter.ts'
 
 /** Accept and batcher; returns the ingest surfaces. */
 export async function startIngest(
@@ -25,6 +27,7 @@ export async function startIngest(
     readonly pool: WorkerPool
     readonly cell: Cell
     readonly credentials: CredentialCache
+    readonly findKeyOwners: RefusalStore['findOwners']
     readonly streams: Pick<SurfaceParts, 'findStream'>
     readonly isStopping: () => boolean
     readonly tails: Pick<TailHub, 'tailQueriesFor'>
@@ -32,7 +35,7 @@ export async function startIngest(
 ): Promise<{ readonly routes: Route[]; readonly ingestByAgent: IngestEvents }> {
   const { config, log, metrics, stoppers } = context
   const { cell, credentials, streams, isStopping } = parts
-  const { nodeId, usage, idempotency } = cell
+  const { idempotency } = cell
   const caps = await startStorageCaps(context, cell)
   const inFlight = new InFlight(config.inFlightBytesMax)
   metrics.gauge(
@@ -45,10 +48,6 @@ export async function startIngest(
     'Requests received and not yet acknowledged',
     () => inFlight.requests,
   )
-  const refusals = new Refusals((counts) => usage.recordRefusals(nodeId, counts), Date.now)
-  stoppers.push(() => refusals.stop())
-  const rejects = new Refusals((counts) => usage.recordRejects(nodeId, counts), Date.now)
-  stoppers.push(() => rejects.stop())
   const stopPurging = idempotency.startPurging((err) =>
     log.warn({ err }, 'old Idempotency-Keys could not be removed; will retry'),
   )
@@ -58,7 +57,7 @@ export async function startIngest(
     inFlight,
     credentials,
     idempotency,
-    meter: ingestMeter(metrics, refusals, rejects),
+    meter: ingestMeter(metrics, streamMeters(context, parts)),
     checkStorage: (stream) => caps.check(stream),
     budgets: createBudgets(context, cell),
     isStopping,
@@ -72,6 +71,28 @@ export async function startIngest(
     if (surface.stop !== undefined) stoppers.push(surface.stop)
   }
   return { routes, ingestByAgent: agentIngest(deps) }
+}
+
+/** Counters by stream, written a second later or some. */
+function streamMeters(
+  { stoppers }: Context,
+  { cell, findKeyOwners }: Pick<Parameters<typeof startIngest>[1], 'cell' | 'findKeyOwners'>,
+): StreamMeters {
+  const { nodeId, usage, usageHistory } = cell
+  const history = {
+    record: (refused: Parameters<RefusalStore['record']>[0]) => {
+      return usageHistory.recordRefusals(nodeId, refused)
+    },
+    findOwners: findKeyOwners,
+  }
+  const meters = {
+    refusals: new Refusals((counts) => usage.recordRefusals(nodeId, counts), Date.now),
+    rejects: new Refusals((counts) => usage.recordRejects(nodeId, counts), Date.now),
+    history: new RefusalHistory(history, Date.now),
+    keys: new KeyUsage((counts) => usageHistory.recordKeys(nodeId, counts), Date.now),
+  }
+  for (const meter of Object.values(meters)) stoppers.push(() => meter.stop())
+  return meters
 }
 
 function createBatcher(

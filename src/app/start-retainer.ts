@@ -2,7 +2,7 @@
 import { ColdMover } from '../retain/cold-mover.ts'
 import { Compactor } from '../retain/compactor.ts'
 import { ProjectionTrimmer } from '../retain/projection-trimmer.ts'
-import { Retainer, type RetainObserver, type Round } from '../retain/retainer.ts'
+import { RETAIN_PARTS, Retainer, type RetainObserver, type Round } from '../retain/retainer.ts'
 import { RowRemover } from '../retain/row-remover.ts'
 import { Splitter } from '../retain/splitter.ts'
 import { type TableObserver, TableReconciler } from '../retain/table-reconciler.ts'
@@ -15,6 +15,7 @@ import { CompactionStore } from '../store/raw/compaction-store.ts'
 import { RetentionStore } from '../store/raw/retention-store.ts'
 import { SplitStore } from '../store/raw/split-store.ts'
 import type { StorageStore } from '../store/raw/storage-store.ts'
+import { UsageHistory } from '../store/raw/usage-history.ts'
 import { WorkerLock } from '../store/worker-lock.ts'
 import { isWorthLogging, type Log, reasonOf } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
@@ -70,12 +71,14 @@ export function startRetainer(cell: CellContext, storage: StorageStore): void {
     readNeeds: (streamIds) => needs.read(streamIds),
     observer: tableObserver(metrics, log),
   })
+  const history = new UsageHistory(stores.postgres)
   const retainer = new Retainer({
     lock,
     removeRows: (signal) => remover.round(signal),
     compact: (signal) => compactor.round(signal),
     trimProjection: (signal) => trimmer.round(signal),
     reconcileTables: (signal) => reconciler.round(signal),
+    ageUsage: () => history.age(Date.now()),
     moveCold: coldRound(cell),
     observer,
   })
@@ -123,7 +126,7 @@ function retainObserver(metrics: Metrics, log: Log): RetainObserver {
     'ingest_retain_errors_total',
     'Rounds of retention that failed and will be tried again',
     'part',
-    ['rows', 'projection', 'compaction', 'merge-bounds', 'tables', 'cold'],
+    RETAIN_PARTS,
   )
   return {
     ...compactionObserver(metrics, log),

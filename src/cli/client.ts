@@ -92,12 +92,17 @@ export class Client {
   }
 
   async listStreams(): Promise<readonly StreamInfo[]> {
-    const all: StreamInfo[] = []
+    return await this.listAll<StreamInfo>('streams', 'streams')
+  }
+
+  /** All pages of a list, which is the member `name` of its answers. */
+  async listAll<T>(path: string, name: string): Promise<readonly T[]> {
+    const all: T[] = []
     let after: string | undefined
     do {
-      const page: StreamPage = await this.json('streams', { query: { after } })
-      all.push(...page.streams)
-      after = page.next ?? undefined
+      const page = await this.json<Readonly<Record<string, unknown>>>(path, { query: { after } })
+      all.push(...(page[name] as T[]))
+      after = (page.next as string | null) ?? undefined
     } while (after !== undefined)
     return all
   }
@@ -116,11 +121,6 @@ export interface StreamInfo {
   readonly name: string
   readonly retention: string
   readonly text_fields: readonly string[]
-}
-
-interface StreamPage {
-  readonly streams: readonly StreamInfo[]
-  readonly next: string | null
 }
 
 /** What is not sent is not shown, as it may hold a password. Throws `UsageError`. */

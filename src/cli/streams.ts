@@ -1,6 +1,6 @@
 import type { StreamInfo } from './client.ts'
 import { type Command, EXIT_OK } from './command.ts'
-import type { Usage } from './usage.ts'
+import type { Overview } from './usage.ts'
 import { UsageError } from './usage-error.ts'
 
 /** Lists streams; creates or deletes one. */
@@ -37,9 +37,12 @@ export const streams: Command = {
       return EXIT_OK
     }
     const rows = [['ID', 'NAME', 'EVENTS', 'NEWEST EVENT', 'BEHIND', 'KEPT']]
+    const used = await client.listAll<Overview>('usage', 'usage')
+    const usages = new Map(used.map((usage) => [usage.stream_id, usage]))
     for (const { id, name: shown, retention } of all) {
-      const usage = await client.json<Usage>(`streams/${id}/usage`)
-      const behind = `${usage.projection.lag_seconds.toFixed(1)} s`
+      const usage = usages.get(id)
+      if (usage === undefined) continue // Deleted meanwhile.
+      const behind = `${usage.lag_seconds.toFixed(1)} s`
       const newest = usage.newest_event_at ?? '-'
       rows.push([id, shown, String(usage.events), newest, behind, retention])
     }

@@ -1,5 +1,9 @@
+import { bytesText } from './bytes-text.ts'
 import { type ChosenStreams, chooseStreams } from './chosen-streams.ts'
+import { RANGE_OPTIONS } from './clock.ts'
 import { type Command, EXIT_OK, type Invocation } from './command.ts'
+import { USAGE_BY, usageBy } from './usage-by.ts'
+import { UsageError } from './usage-error.ts'
 
 export interface Usage {
   readonly events: number
@@ -18,6 +22,18 @@ export interface Usage {
   readonly schema: { readonly fields: Learning; readonly shapes: Learning }
 }
 
+/** In a list of all. */
+export interface Overview {
+  readonly stream_id: string
+  readonly events: number
+  readonly raw_bytes: number
+  readonly stored_bytes: { readonly raw: number; readonly projection: number }
+  readonly oldest_event_at: string | null
+  readonly newest_event_at: string | null
+  readonly lag_seconds: number
+  readonly refused: number
+}
+
 interface Count {
   readonly reason: string
   readonly count: number
@@ -33,14 +49,26 @@ interface Learning {
 /** What streams hold, cost, and refused. */
 export const usage: Command = {
   usage: '[stream | a,b | *] [options]',
-  summary: 'Tell what streams hold and take on disk; of one stream also what it refused.',
+  summary:
+    'Tell what streams hold and take on disk; of one stream also what it refused. ' +
+    'Over time, by who sent it.',
   positionalsMax: 1,
   takesStream: true,
-  options: {},
-  help: {},
+  options: { by: { type: 'string' }, ...RANGE_OPTIONS },
+  help: {
+    by: '`key`: what API keys sent; `service`: events; `refusal`: who was refused, and why',
+    from: 'With --by: since when: -24h, 2026-01-31T12:00:00Z; 7 days ago, of refusals a day',
+    to: 'With --by: until when; now',
+  },
+  choices: { by: USAGE_BY },
   run: async (invocation) => {
     const { client, terminal, values, positionals } = invocation
+    const { by, from, to } = values
+    if (by === undefined && (from ?? to) !== undefined) {
+      throw new UsageError('--from and --to go with --by: what streams hold is told as of now')
+    }
     const chosen = await chooseStreams(client, positionals[0] ?? '*')
+    if (by !== undefined) return await usageBy(by, invocation, chosen)
     if (values.json === true) {
       for (const { id } of chosen.streams) {
         terminal.json(await client.text(`streams/${id}/usage`))
@@ -58,8 +86,10 @@ export const usage: Command = {
 
 async function printTable({ client, terminal }: Invocation, chosen: ChosenStreams): Promise<void> {
   const rows = [['STREAM', 'EVENTS', 'SENT', 'RAW', 'FOR READING', 'OLDEST', 'NEWEST', 'REFUSED']]
+  const all = await client.listAll<Overview>('usage', 'usage')
   for (const { id } of chosen.streams) {
-    const told = await client.json<Usage>(`streams/${id}/usage`)
+    const told = all.find(({ stream_id: streamId }) => streamId === id)
+    if (told === undefined) continue // Deleted meanwhile.
     const { raw, projection } = told.stored_bytes
     rows.push([
       chosen.nameOf(id),
@@ -69,7 +99,7 @@ async function printTable({ client, terminal }: Invocation, chosen: ChosenStream
       bytesText(projection),
       told.oldest_event_at ?? '-',
       told.newest_event_at ?? '-',
-      String(told.refusals.reduce((sum, { count }) => sum + count, 0)),
+      String(told.refused),
     ])
   }
   terminal.line(terminal.table(rows))
@@ -97,19 +127,4 @@ function linesOf(told: Usage): string[][] {
     ...counts('events rejected', told.rejected_events),
     ...counts('segments set aside', projection.set_aside),
   ]
-}
-
-const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'] as const
-
-/** Three digits and a unit. */
-export function bytesText(bytes: number | null): string {
-  if (bytes === null) return '-'
-  let value = bytes
-  let unit = 0
-  while (value >= 1_000 && unit < UNITS.length - 1) {
-    value /= 1024
-    unit++
-  }
-  const digits = unit === 0 || value >= 100 ? 0 : value >= 10 ? 1 : 2
-  return `${value.toFixed(digits)} ${UNITS[unit]}`
 }

@@ -1,61 +1,66 @@
 import type { Client } from './client.ts'
 import { type Clock, clockOf, RANGE_HELP, RANGE_OPTIONS, rangeOf } from './clock.ts'
 import { type Command, EXIT_NOTHING, EXIT_OK, type Invocation, textOf } from './command.ts'
+import { changeView, EDIT_HELP, EDIT_OPTIONS, type EditedView, editsOf } from './edit-view.ts'
 import { EventOutput, OUTPUT_HELP, OUTPUT_OPTIONS } from './events/event-output.ts'
 import type { TimeBasis } from './events/event-values.ts'
 import { jsonElements, jsonObject, jsonText, wholeJson } from './events/exact-json.ts'
 import { printFigures } from './query.ts'
 import { UsageError } from './usage-error.ts'
 
-interface View {
+interface View extends EditedView {
   readonly id: string
   readonly name: string
   readonly query: string
   readonly time_basis: TimeBasis
   readonly range: { readonly last: string } | { readonly from: string; readonly to: string } | null
-  readonly columns: readonly { readonly path: string }[]
   readonly order: 'newest' | 'oldest'
   readonly chart: object | null
   readonly shared: boolean
   readonly problem: string | null
 }
 
-interface Page {
-  readonly views: readonly View[]
-  readonly next: string | null
-}
-
-/** Lists the saved views of a stream, or runs one. */
+/** Lists the saved views of a stream, runs one, or changes it. */
 export const views: Command = {
-  usage: '<stream> | run <stream> <view> [options]',
-  summary: "List a stream's saved views; run one: its events, or with --chart its figures.",
-  positionalsMax: 3,
+  usage: '<stream> | run|edit <stream> <view> | rename <stream> <view> <name> [options]',
+  summary:
+    "List a stream's saved views; run one: its events, or with --chart its figures; change one.",
+  positionalsMax: 4,
   takesStream: true,
-  words: ['run'],
+  words: ['run', 'edit', 'rename'],
   options: {
+    ...EDIT_OPTIONS,
     ...RANGE_OPTIONS,
     limit: { type: 'string', short: 'n' },
     chart: { type: 'boolean' },
     ...OUTPUT_OPTIONS,
   },
   help: {
+    ...EDIT_HELP,
     ...RANGE_HELP,
     from: "Since when, in place of the view's own range",
     limit: 'The most events or groups to print',
     chart: "The figures of the view's chart, in place of its events",
     ...OUTPUT_HELP,
   },
+  choices: { shared: ['yes', 'no'] },
   run: async (invocation) => {
     const { client, positionals } = invocation
-    const [first, second, third] = positionals
-    if (first !== 'run') {
-      if (second !== undefined) throw new UsageError('views <stream>, or views run <stream> <view>')
-      return await list(invocation, await client.findStream(first))
+    const [first, second, third, fourth] = positionals
+    const isOfOne = first === 'run' || first === 'edit' || first === 'rename'
+    if (!isOfOne) {
+      if (second === undefined) return await list(invocation, await client.findStream(first))
+      throw new UsageError('views <stream>, or views run, edit or rename <stream> <view>')
     }
-    if (third === undefined) throw new UsageError('views run <stream> <view>: its name or its id')
+    if (third === undefined || (fourth !== undefined) !== (first === 'rename')) {
+      const name = first === 'rename' ? ' <name>' : ''
+      throw new UsageError(`views ${first} <stream> <view>${name}: the view by its name or its id`)
+    }
     const streamId = await client.findStream(second)
     const view = pick(await listViews(client, streamId), third)
     const path = `streams/${streamId}/views/${view.id}`
+    if (first === 'rename') return await changeView(invocation, path, view, { name: fourth! })
+    if (first === 'edit') return await changeView(invocation, path, view, editsOf(invocation, view))
     return invocation.values.chart === true
       ? await runChart(invocation, path, view)
       : await runSearch(invocation, path, view)
@@ -63,14 +68,7 @@ export const views: Command = {
 }
 
 async function listViews(client: Client, streamId: string): Promise<readonly View[]> {
-  const all: View[] = []
-  let after: string | undefined
-  do {
-    const page: Page = await client.json(`streams/${streamId}/views`, { query: { after } })
-    all.push(...page.views)
-    after = page.next ?? undefined
-  } while (after !== undefined)
-  return all
+  return await client.listAll<View>(`streams/${streamId}/views`, 'views')
 }
 
 function pick(all: readonly View[], name: string): View {

@@ -16,11 +16,17 @@ export const RETAIN_PROJECTION_MS = 10_000
 /** How often tables are compared with the form that they should have. */
 export const RETAIN_TABLES_MS = 10_000
 
+/** How often counts of usage are looked for that are old enough to be added up. */
+export const RETAIN_USAGE_MS = 60_000
+
 /** How often days are looked for that are old enough to be moved. */
 export const RETAIN_COLD_MS = 30_000
 
 export type RemoveReason = 'age' | 'bytes' | 'deleted'
-export type RetainPart = 'rows' | 'projection' | 'compaction' | 'merge-bounds' | 'tables' | 'cold'
+export const RETAIN_PARTS = [
+  ...(['rows', 'projection', 'compaction', 'merge-bounds', 'tables', 'cold', 'usage'] as const),
+]
+export type RetainPart = (typeof RETAIN_PARTS)[number]
 
 export interface RetainObserver {
   readonly onWorker: (isWorker: boolean) => void
@@ -59,6 +65,7 @@ export interface RetainerOptions {
   readonly compact: Round
   readonly trimProjection: Round
   readonly reconcileTables?: Round
+  readonly ageUsage?: Round
   /** Only where days are moved to another volume. */
   readonly moveCold?: Round | undefined
   readonly observer: RetainObserver
@@ -90,6 +97,10 @@ export class Retainer {
       this.#repeat('cold', RETAIN_COLD_MS, async (signal) => {
         const { lock, moveCold } = this.#options
         return lock.isHeld && ((await moveCold?.(signal)) ?? false)
+      }),
+      this.#repeat('usage', RETAIN_USAGE_MS, async (signal) => {
+        const { lock, ageUsage } = this.#options
+        return lock.isHeld && ((await ageUsage?.(signal)) ?? false)
       }),
       this.#repeat('tables', RETAIN_TABLES_MS, async (signal) => {
         const { lock, reconcileTables } = this.#options

@@ -26,6 +26,7 @@ import { type StreamRoutesDeps, streamRoutes } from './streams.ts'
 import { type TailRoutesDeps, tailRoutes } from './tail.ts'
 import { type TokenRoutesDeps, tokenRoutes } from './tokens.ts'
 import { type UsageRoutesDeps, usageRoutes } from './usage.ts'
+import { type UsageHistoryDeps, usageHistoryRoutes } from './usage-history.ts'
 import { type ViewRoutesDeps, viewRoutes } from './views.ts'
 
 /** What the groups of routes work with, and the lanes that they share out. */
@@ -34,7 +35,8 @@ export type ServeDeps = Omit<
     TokenRoutesDeps &
     SessionRoutesDeps &
     ProjectionRetryDeps &
-    Omit<UsageRoutesDeps, 'readSchemaState'> &
+    Omit<UsageRoutesDeps, 'readSchemaStates'> &
+    UsageHistoryDeps &
     FieldRoutesDeps &
     FoundFieldsDeps &
     EventRoutesDeps &
@@ -64,10 +66,11 @@ export function serveRoutes({ lanes, ...deps }: ServeDeps): Route[] {
     ...projectionRetryRoutes(management),
     ...usageRoutes({
       ...lists,
-      readSchemaState: (streamId) => schemas.readState(streamId),
+      readSchemaStates: (streamIds) => schemas.readStates(streamIds),
       readProjectionBytes: cachedForSeconds(deps.readProjectionBytes, () => performance.now()),
       readIndexedShare: cachedForSeconds(deps.readIndexedShare, () => performance.now()),
     }),
+    ...usageHistoryRoutes(lists),
     ...fieldRoutes(lists),
     ...foundFieldsRoutes(lists),
     ...eventRoutes(lists),

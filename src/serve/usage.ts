@@ -1,23 +1,32 @@
 /**
- * Usage of a stream: what it holds and has learned, how far its projection lags, what was refused
- * and rejected. For those who can see the stream: its owner and admins.
+ * Usage of streams: what they hold and have learned, how far their projection lags, what was
+ * refused and rejected. For those who can see the stream: its owner and admins. Of one stream in
+ * full; of all in short, from PostgreSQL alone, so that a thousand are one answer.
  */
 import { nullable, type ObjectSchema, RFC3339, type Schema } from '../api/schema.ts'
+import { writeJson } from '../api/write-answer.ts'
 import type { Route } from '../http/exchange.ts'
 import { answerJson, type Guard, guardRoute, jsonAnswer } from '../http/guard.ts'
 import { formatTimeMs } from '../model/rfc3339.ts'
 import { LEARNING_STATES, learningState, type SchemaCaps, worseState } from '../model/schema.ts'
-import type { StreamId } from '../model/stream.ts'
-import { findVisibleStream, type StreamFinder } from '../read/find-streams.ts'
+import type { Stream, StreamId } from '../model/stream.ts'
+import {
+  findVisibleStream,
+  listVisibleStreams,
+  type StreamFinder,
+  type StreamSource,
+} from '../read/find-streams.ts'
 import type { SchemaState } from '../store/catalog/schema-store.ts'
 import type { SetAsideStore } from '../store/raw/set-aside-store.ts'
-import type { RefusalCount, UsageStore } from '../store/raw/usage-store.ts'
+import type { RefusalCount, StreamOverview, UsageStore } from '../store/raw/usage-store.ts'
+import { ID_PAGE_QUERY, idPageSchema, replyIdPage } from './id-page.ts'
 
 export interface UsageRoutesDeps extends Guard {
-  readonly streams: StreamFinder
+  readonly streams: StreamFinder & StreamSource
   readonly usage: UsageStore
   readonly setAside: Pick<SetAsideStore, 'readReasons'>
-  readonly readSchemaState: (streamId: StreamId) => Promise<SchemaState>
+  /** In the order of the ids. */
+  readonly readSchemaStates: (streamIds: readonly StreamId[]) => Promise<readonly SchemaState[]>
   /** The stream's bytes on disk in the projection, null when they are not known now. */
   readonly readProjectionBytes: (streamId: StreamId) => Promise<number | null>
   /** The share of its rows there that have their indexes, null when it is not known now. */
@@ -80,9 +89,93 @@ const USAGE: ObjectSchema = {
   },
 }
 
+const OVERVIEW: ObjectSchema = {
+  type: 'object',
+  properties: {
+    stream_id: { type: 'string' },
+    ...{ events: { type: 'integer' }, segments: { type: 'integer' } },
+    raw_bytes: { type: 'integer', description: 'Of the events held, as they were sent' },
+    stored_bytes: {
+      type: 'object',
+      description: 'On disk; of the projection as it was seconds ago',
+      properties: { raw: { type: 'integer' }, projection: { type: 'integer' } },
+    },
+    oldest_event_at: nullable(RFC3339),
+    newest_event_at: nullable(RFC3339),
+    lag_seconds: { type: 'number', description: 'By how much queries are behind' },
+    set_aside: { type: 'integer', description: 'Segments that queries do not see' },
+    refused: { type: 'integer', description: 'Requests with a valid key, of all time' },
+    rejected_events: { type: 'integer', description: 'Of all time' },
+    schema_learning: STATE,
+    type_conflicts: { type: 'integer' },
+  },
+}
+const OVERVIEWS = idPageSchema('usage', OVERVIEW)
+
 export function usageRoutes(deps: UsageRoutesDeps): Route[] {
+  return [usageOfOne(deps), usageOfAll(deps)]
+}
+
+interface Overview {
+  readonly stream: Stream
+  readonly overview: StreamOverview
+  readonly schema: SchemaState
+}
+
+function usageOfAll(deps: UsageRoutesDeps): Route {
   const nowMs = deps.nowMs ?? Date.now
-  const route = guardRoute(deps, {
+  return guardRoute(deps, {
+    method: 'GET',
+    pattern: '/v1/usage',
+    operationId: 'listUsage',
+    summary: 'What each stream holds, in short',
+    tag: 'Streams',
+    scope: 'streams:read',
+    query: ID_PAGE_QUERY,
+    answers: { 200: jsonAnswer('By stream, in the order of creation', OVERVIEWS) },
+    run: async ({ principal, query }) => {
+      return await replyIdPage<Overview>('usage', query, {
+        read: async (page) => {
+          const streams = await listVisibleStreams(deps.streams, principal, page)
+          const ids = streams.map(({ streamId }) => streamId)
+          const [overviews, schemas] = await Promise.all([
+            deps.usage.readOverviews(ids),
+            deps.readSchemaStates(ids),
+          ])
+          return streams.map((stream, at) => {
+            return { stream, overview: overviews[at]!, schema: schemas[at]! }
+          })
+        },
+        idOf: ({ stream }) => stream.streamId,
+        write: (one) => writeJson(OVERVIEW, overviewJson(one, nowMs())),
+      })
+    },
+  })
+}
+
+function overviewJson({ stream, overview, schema }: Overview, nowMs: number) {
+  const { behindSinceMs: since } = overview
+  const { schema_learning, schema: learned } = schemaJson(stream.schemaCaps, schema)
+  return {
+    stream_id: String(stream.streamId),
+    events: overview.events,
+    segments: overview.segments,
+    raw_bytes: overview.sentBytes,
+    stored_bytes: { raw: overview.storedBytes, projection: overview.projectionBytes },
+    oldest_event_at: timeOrNull(overview.oldestMs),
+    newest_event_at: timeOrNull(overview.newestMs),
+    lag_seconds: since === null ? 0 : Math.max(0, nowMs - since) / 1_000,
+    set_aside: overview.setAside,
+    refused: overview.refused,
+    rejected_events: overview.rejected,
+    schema_learning,
+    type_conflicts: learned.type_conflicts,
+  }
+}
+
+function usageOfOne(deps: UsageRoutesDeps): Route {
+  const nowMs = deps.nowMs ?? Date.now
+  return guardRoute(deps, {
     method: 'GET',
     pattern: '/v1/streams/:id/usage',
     operationId: 'getUsage',
@@ -93,7 +186,7 @@ export function usageRoutes(deps: UsageRoutesDeps): Route[] {
     run: async ({ principal, params }) => {
       const stream = await findVisibleStream(deps.streams, principal, params[0])
       const { streamId, schemaCaps } = stream
-      const [usage, span, lag, setAside, refusals, rejects, projectionBytes, indexed, schema] =
+      const [usage, span, lag, setAside, refusals, rejects, projectionBytes, indexed, schemas] =
         await Promise.all([
           deps.usage.readUsage(streamId),
           deps.usage.readSpan(streamId),
@@ -103,7 +196,7 @@ export function usageRoutes(deps: UsageRoutesDeps): Route[] {
           deps.usage.readRejects(streamId),
           deps.readProjectionBytes(streamId),
           deps.readIndexedShare(streamId),
-          deps.readSchemaState(streamId),
+          deps.readSchemaStates([streamId]),
         ])
       const lagMs = lag.oldestMs === null ? 0 : Math.max(0, nowMs() - lag.oldestMs)
       return answerJson(200, USAGE, {
@@ -122,11 +215,10 @@ export function usageRoutes(deps: UsageRoutesDeps): Route[] {
         },
         refusals: refusals.map(countJson),
         rejected_events: rejects.map(countJson),
-        ...schemaJson(schemaCaps, schema),
+        ...schemaJson(schemaCaps, schemas[0]!),
       })
     },
   })
-  return [route]
 }
 
 /** `schema_learning`: the worse of the two states; `schema`: the numbers. */

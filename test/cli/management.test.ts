@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { Api, NDJSON_TYPE, type Stream } from '../support/api.ts'
 import { type SharedService, shareService } from '../support/service.ts'
-import { CommandLine } from './run-cli.ts'
+import { CommandLine, until } from './run-cli.ts'
 
 const BIG = '12345678901234567890'
 /** What happened at noon of a day in January, and came today. */
@@ -86,6 +86,25 @@ test('usage: of one stream, of all', async () => {
   assert.match(await said('usage'), /^STREAM +EVENTS +SENT +RAW +FOR READING /)
 })
 
+test('usage over time, by what makes it', async () => {
+  // What keys sent, and refusals, are written a second after the first of them.
+  await api.ingest(stream.key, 'not JSON')
+  let refused = ''
+  await until(async () => {
+    refused = (await cli.run(['usage', '*', '--by', 'refusal'])).out
+    return refused.includes(' test ')
+  })
+  assert.match(refused, /^STREAM +KEY +REASON +CAUSE +REQUESTS +EVENTS +BYTES +LAST\n/)
+  assert.match(refused, /^\S+ +test +malformed +- +1 +1 +8 B +20/m)
+  assert.match(
+    await said('usage', stream.id, '--by', 'key', '--from', '-1d'),
+    /^KEY +REQUESTS +EVENTS +SENT +SENT OVER TIME\ntest +1 +4 +\d+ B +\s*█\s*\n$/,
+  )
+  const services = await said('usage', stream.id, '--by', 'service')
+  assert.match(services, /^SERVICE .*\n\(none\) +4 +█\n$/)
+  assert.equal((await cli.run(['usage', stream.id, '--from', '-1d'])).code, 2)
+})
+
 test('views: listed, run as events and as figures', async () => {
   const view = {
     name: 'Slow ones',
@@ -112,6 +131,23 @@ test('views: listed, run as events and as figures', async () => {
   )
   assert.equal(await said(...run, '--chart'), 'level  count\ninfo   2\n')
   assert.equal((await cli.run(['views', 'run', stream.id, 'None'])).code, 2)
+})
+
+test('views: renamed and edited, each by what changes', async () => {
+  const path = `/v1/streams/${stream.id}/views`
+  const view = { name: 'Old', query: 'level:info', columns: [{ path: 'level', width: 90 }] }
+  const { id } = JSON.parse(await api.rest(path, 'POST', view))
+  await said('views', 'rename', stream.id, 'Old', 'New')
+  const edits = ['--query', 'level:error', '--columns', 'rare,level', '--shared', 'no']
+  await said('views', 'edit', stream.id, id, ...edits, '--description', 'what broke')
+  const { name, query, columns, shared, description, version } = JSON.parse(
+    await api.rest(`${path}/${id}`),
+  )
+  assert.deepEqual([name, query, shared, version], ['New', 'level:error', false, 3])
+  assert.deepEqual(columns, [{ path: 'rare' }, { path: 'level', width: 90 }])
+  assert.equal(description, 'what broke')
+  const wrong = await cli.run(['views', 'rename', stream.id, 'New'])
+  assert.equal(wrong.code, 2)
 })
 
 test('tokens: made, used, listed, revoked', async () => {

@@ -1,6 +1,6 @@
 /**
  * Goal: a page is full in both directions where rows overlap: where one that came late begins
- * within a merged one.
+ * within a merged one. So is the newest event the newest, whichever row has it.
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
@@ -8,6 +8,7 @@ import { SEGMENT_ID_MAX } from '../../src/model/segment-id.ts'
 import type { StreamId } from '../../src/model/stream.ts'
 import { type PageQuery, planPage, segmentsToList } from '../../src/read/event-page.ts'
 import { EventStore } from '../../src/store/raw/event-store.ts'
+import { UsageStore } from '../../src/store/raw/usage-store.ts'
 import { RetainHarness } from './retain-harness.ts'
 
 const LIMIT = 7
@@ -46,6 +47,19 @@ async function pageSizes(streamId: StreamId, newestFirst: boolean): Promise<numb
   }
 }
 
+/** When the newest event came, in seconds after noon, by all that tell it. */
+async function newestOf(streamId: StreamId): Promise<number> {
+  const store = new UsageStore(harness.postgres)
+  const [span, [summary], [overview]] = await Promise.all([
+    store.readSpan(streamId),
+    store.readSummaries([streamId]),
+    store.readOverviews([streamId]),
+  ])
+  assert.equal(span.oldestMs, NOON)
+  assert.deepEqual([summary?.newestMs, overview?.newestMs], [span.newestMs, span.newestMs])
+  return (span.newestMs! - NOON) / 1_000
+}
+
 test('pages of a stream with a late row amid a merged one', async () => {
   const streamId = await harness.newStream()
   const at = (n: number) => ({ ms: NOON + n * 1_000, lines: [`{"n":${n}}`] })
@@ -56,7 +70,12 @@ test('pages of a stream with a late row amid a merged one', async () => {
   const lock = await harness.heldLock()
   await harness.untilIdle(harness.newCompactor(lock, () => Date.now()))
   await lock.stop()
-  await harness.commit(streamId, [at(3.5), at(40), at(41)])
+  assert.equal((await harness.rowIds(streamId)).length, 1)
+  assert.equal(await newestOf(streamId), 29, 'of a merged row its last one')
+  await harness.commit(streamId, [at(3.5)])
+  assert.equal(await newestOf(streamId), 29)
+  await harness.commit(streamId, [at(40), at(41)])
+  assert.equal(await newestOf(streamId), 41)
   assert.equal((await harness.rowIds(streamId)).length, 4, 'one merged row and three')
   assert.deepEqual(await pageSizes(streamId, false), [7, 7, 7, 7, 5])
   assert.deepEqual(await pageSizes(streamId, true), [7, 7, 7, 7, 5])

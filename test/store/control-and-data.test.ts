@@ -15,6 +15,8 @@ const DATA = [
   'stream_usage',
   'stream_refusals',
   'stream_rejects',
+  'stream_refusal_history',
+  'stream_key_usage',
   'stream_schemas',
   'stream_fields',
   'stream_shapes',

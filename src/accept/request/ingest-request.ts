@@ -41,7 +41,7 @@ export interface IngestRequestOptions {
     | { readonly claim: Promise<IdempotencyClaim>; readonly fingerprint: RequestFingerprint }
     | undefined
   /** Sends the outcome and counts it; called once, never after an abort. Must not throw. */
-  readonly done: (outcome: Outcome) => void
+  readonly done: (outcome: Outcome, receivedBytes: number) => void
 }
 
 export class IngestRequest implements BodyConsumer, Client {
@@ -321,7 +321,7 @@ export class IngestRequest implements BodyConsumer, Client {
     this.#release()
     const isOwnAnswer = 'kind' in outcome && outcome.kind === 'accepted' && outcome.report
     if (!isOwnAnswer) this.#discard()
-    this.#options.done(outcome)
+    this.#options.done(outcome, this.#receivedBytes)
   }
 
   /** Gives back what the request holds, except what is on its way through the pool. */

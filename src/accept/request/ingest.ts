@@ -23,6 +23,7 @@ import {
   type IdempotencyStore,
   RequestFingerprint,
 } from '../admission/idempotency.ts'
+import type { Refusal } from '../admission/refusal-history.ts'
 import type { Arrival, BodyPlan, BodySource, Sender } from '../dialect.ts'
 import { parseContentEncoding } from '../framing/decompress.ts'
 import type { IngestReport } from '../ingest-report.ts'
@@ -34,9 +35,8 @@ export interface IngestMeter {
   readonly onReply: (surface: string, status: number) => void
   readonly onAcknowledged: (surface: string, seconds: number) => void
   /** A body was judged. Called with the result even when none of its events was stored. */
-  readonly onJudged: (streamId: StreamId, report: IngestReport, isStored: boolean) => void
-  /** `streamId` is undefined when no valid key came with it. */
-  readonly onRefused: (streamId: StreamId | undefined, reason: string) => void
+  readonly onJudged: (sender: Sender, report: IngestReport, isStored: boolean) => void
+  readonly onRefused: (refusal: Refusal) => void
 }
 
 export interface IngestDeps extends IngestServices {
@@ -64,6 +64,8 @@ class Ingest {
   readonly #arrival: Arrival
   readonly #startedAt = performance.now()
   #streamId: StreamId | undefined
+  #keyId: number | undefined
+  #receivedBytes = 0
 
   constructor(deps: IngestDeps, arrival: Arrival) {
     this.#deps = deps
@@ -88,6 +90,7 @@ class Ingest {
     const { credentials } = this.#deps
     return {
       stream: key.stream,
+      keyId: key.keyId,
       isCurrent: () => credentials.isCurrent(key),
       confirm: () => credentials.confirm(key),
     }
@@ -103,8 +106,9 @@ class Ingest {
       // Refused whatever the key is. The look-up serves to count it on the stream of a valid key.
       credentials
         .resolveKey(key)
-        .then(({ stream }) => {
+        .then(({ stream, keyId }) => {
           this.#streamId = stream.streamId
+          this.#keyId = keyId
           throw cause
         })
         .catch((error: unknown) => this.#refuse(IngestError.from(error, 'internal')))
@@ -118,6 +122,7 @@ class Ingest {
       .finally(() => room.leave())
       .then((resolved) => {
         this.#streamId = resolved.stream.streamId
+        this.#keyId = resolved.keyId
         if (held.error !== undefined) throw held.error
         held.release(this.#accept(this.#senderOf(resolved)))
       })
@@ -129,6 +134,7 @@ class Ingest {
     const { stream } = sender
     const { dialect, body, contentEncoding, contentLength, idempotencyKey } = this.#arrival
     this.#streamId = stream.streamId
+    this.#keyId = sender.keyId
     this.#deps.checkStorage(stream)
     this.#deps.budgets.check(stream)
     const plan = dialect.plan()
@@ -144,7 +150,10 @@ class Ingest {
         encoding,
         declaredBytes: contentLength || 0,
         idempotency,
-        done: (outcome) => this.#end(stream, outcome),
+        done: (outcome, receivedBytes) => {
+          this.#receivedBytes = receivedBytes
+          this.#end(sender, outcome)
+        },
       })
     } catch (cause) {
       void idempotency?.claim.then(releaseClaim, () => undefined)
@@ -161,9 +170,9 @@ class Ingest {
   }
 
   /** Never throws: no caller would send an answer. */
-  #end(stream: Stream, outcome: Outcome): void {
+  #end(sender: Sender, outcome: Outcome): void {
     try {
-      this.#reply(stream, outcome)
+      this.#reply(sender, outcome)
     } catch (cause) {
       this.#fail(cause)
     }
@@ -181,20 +190,19 @@ class Ingest {
     }
   }
 
-  #reply(stream: Stream, outcome: Outcome): void {
+  #reply(sender: Sender, outcome: Outcome): void {
     const { meter } = this.#deps
     const { dialect, responder } = this.#arrival
-    const { streamId } = stream
     if (outcome instanceof OutcomeUnknownError) return responder.drop()
     if (outcome instanceof IngestError) return this.#refuse(outcome)
-    if (outcome.report !== undefined) this.#charge(stream, outcome.report)
+    if (outcome.report !== undefined) this.#charge(sender.stream, outcome.report)
     if (outcome.kind === 'refused') {
-      meter.onJudged(streamId, outcome.report, false)
+      meter.onJudged(sender, outcome.report, false)
       return this.#refuse(outcome.error, outcome.report)
     }
     const { report } = outcome
     const status = responder.accept(outcome.answer)
-    if (report !== undefined) meter.onJudged(streamId, report, true)
+    if (report !== undefined) meter.onJudged(sender, report, true)
     meter.onReply(dialect.surface, status)
     meter.onAcknowledged(dialect.surface, (performance.now() - this.#startedAt) / 1000)
   }
@@ -210,7 +218,16 @@ class Ingest {
     if (error.code === 'internal') this.#deps.onFault(error)
     const status = responder.refuse(error, report)
     this.#deps.meter.onReply(dialect.surface, status)
-    this.#deps.meter.onRefused(this.#streamId, dialect.refusalReason ?? error.code)
+    const { sender, contentLength } = this.#arrival
+    this.#deps.meter.onRefused({
+      streamId: this.#streamId,
+      keyId: this.#keyId,
+      presented: typeof sender === 'string' ? sender : '',
+      error,
+      reason: dialect.refusalReason ?? error.code,
+      events: report && report.accepted + report.rejected,
+      bytes: contentLength || this.#receivedBytes,
+    })
   }
 }
 

@@ -156,14 +156,21 @@ export class SchemaStore {
 
   /** How much the stream has learned; nothing when it has no events yet. */
   async readState(streamId: StreamId): Promise<SchemaState> {
+    const [state] = await this.readStates([streamId])
+    return state!
+  }
+
+  /** The same of each of several streams, in their order. */
+  async readStates(streamIds: readonly StreamId[]): Promise<SchemaState[]> {
     const { rows } = await this.#postgres.query<SchemaState>(
-      `SELECT COALESCE(max(field_count), 0) AS fields, COALESCE(max(shape_count), 0) AS shapes,
+      `SELECT COALESCE(field_count, 0) AS fields, COALESCE(shape_count, 0) AS shapes,
          (SELECT count(*)::integer FROM stream_fields
-          WHERE stream_id = $1 AND ${IS_CONFLICT}) AS conflicts
-       FROM stream_schemas WHERE stream_id = $1`,
-      [streamId],
+          WHERE stream_id = asked.id AND ${IS_CONFLICT}) AS conflicts
+       FROM unnest($1::integer[]) WITH ORDINALITY AS asked (id, place)
+         LEFT JOIN stream_schemas ON stream_id = asked.id ORDER BY place`,
+      [streamIds],
     )
-    return rows[0]!
+    return rows
   }
 
   /** Forgets all of a deleted stream. Safe to call again. */

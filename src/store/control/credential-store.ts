@@ -3,6 +3,7 @@
  * record of changes that tells nodes which cached entries to drop.
  */
 import { CONTROL_CHANGES_MAX } from '../../limits.ts'
+import type { KeyOwner } from '../../model/batch/usage-counts.ts'
 import {
   type ControlChange,
   CREDENTIAL_KINDS,
@@ -70,6 +71,20 @@ export class CredentialStore {
         return [prefix, { kind, id, secretSha256, stream: toStream(row) }]
       }),
     )
+  }
+
+  /** Whose keys have these prefixes, with those that were revoked; not of deleted streams. */
+  readonly findKeyOwners = async (
+    prefixes: readonly string[],
+  ): Promise<ReadonlyMap<string, KeyOwner>> => {
+    const { rows } = await this.#postgres.query<KeyOwner & { readonly prefix: string }>(
+      `SELECT prefix, stream_id AS "streamId", key_id AS "keyId",
+         revoked_at IS NOT NULL AS "isRevoked"
+       FROM api_keys JOIN streams USING (stream_id)
+       WHERE prefix = ANY ($1) AND deleted_at IS NULL`,
+      [prefixes],
+    )
+    return new Map(rows.map(({ prefix, ...owner }) => [prefix, owner]))
   }
 
   readonly readVersion = async (): Promise<string> => {

@@ -8,6 +8,7 @@ import { sql as nodeShards } from './0003-node-shards.ts'
 import { sql as takeovers } from './0004-takeovers.ts'
 import { sql as tokenStreams } from './0005-token-streams.ts'
 import { sql as sessions } from './0006-sessions.ts'
+import { sql as usageHistory } from './0007-usage-history.ts'
 
 export interface Migration {
   readonly version: number
@@ -22,4 +23,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 4, name: 'takeovers', sql: takeovers },
   { version: 5, name: 'token-streams', sql: tokenStreams },
   { version: 6, name: 'sessions', sql: sessions },
+  { version: 7, name: 'usage-history', sql: usageHistory },
 ]

@@ -46,6 +46,8 @@ const PER_STREAM_TABLES = [
   'stream_usage',
   'stream_refusals',
   'stream_rejects',
+  'stream_refusal_history',
+  'stream_key_usage',
   'stream_schemas',
   'stream_fields',
   'stream_shapes',

@@ -53,8 +53,25 @@ interface SummaryRow {
   readonly newest: string | null
 }
 
+/** What a list of streams tells of each. */
+export interface StreamOverview extends StreamUsage, StreamSummary {
+  /** Receipt of the oldest event, null when it has none. */
+  readonly oldestMs: number | null
+  /** In the projection, as retention saw it last: seconds ago. */
+  readonly projectionBytes: number
+  /** Receipt of the oldest event that is not in the projection; null when all are. */
+  readonly behindSinceMs: number | null
+  readonly setAside: number
+  /** Requests, and events out of requests that were taken. */
+  readonly refused: number
+  readonly rejected: number
+}
+
 /** How many of a stream's newest segments are looked at to tell how far its projection lags. */
 export const LAG_SEGMENTS_MAX = 10_000
+
+/** The same for each of a list: rows past a node's mark, the oldest first. */
+const BEHIND_LOOKED_AT_MAX = 1_000
 
 export class UsageStore {
   readonly #postgres: Postgres
@@ -86,15 +103,53 @@ export class UsageStore {
     const { rows } = await this.#postgres.query<SummaryRow>(
       `SELECT (SELECT COALESCE(sum(event_count), 0) FROM stream_usage
            WHERE stream_usage.stream_id = asked.id)::float8 AS events,
-         (SELECT max(segment_id) FROM stream_segments
-           WHERE stream_segments.stream_id = asked.id)::text AS newest
+         ${newestSql('asked.id')}::text AS newest
        FROM unnest($1::integer[]) WITH ORDINALITY AS asked (id, place) ORDER BY place`,
       [streamIds],
     )
-    return rows.map(({ events, newest }) => ({
-      events,
-      newestMs: newest === null ? null : segmentIdMs(BigInt(newest) as SegmentId),
-    }))
+    return rows.map(({ events, newest }) => ({ events, newestMs: msOf(newest) }))
+  }
+
+  /**
+   * Of each of `streamIds`, in their order, by index probes alone. How far the projection lags is
+   * looked for at nodes that have something to bring there, past their marks: that is a few rows,
+   * of a node that is far behind the first that it finds.
+   */
+  async readOverviews(streamIds: readonly StreamId[]): Promise<StreamOverview[]> {
+    const { rows } = await this.#postgres.query<OverviewRow>(
+      `WITH marks AS MATERIALIZED (
+         SELECT node_id, c.segment_id, c.live_segment_id, c.behind
+         FROM (SELECT node_id FROM nodes UNION SELECT node_id FROM checkpoints) AS n
+           LEFT JOIN checkpoints c USING (node_id)
+         WHERE EXISTS (SELECT 1 FROM segments g WHERE ${nodeOfSegment('g.segment_id')} = node_id
+           AND g.segment_id > COALESCE(c.segment_id, -1))
+       )
+       SELECT used.*, COALESCE(m.projection_bytes, 0)::float8 AS projection_bytes,
+         ${oldestSql('asked.id')}::text AS oldest, ${newestSql('asked.id')}::text AS newest,
+         (SELECT min(first.segment_id) >> ${SEGMENT_ID_MS_SHIFT} FROM marks CROSS JOIN LATERAL (
+            SELECT segment_id FROM (
+              SELECT segment_id FROM stream_segments WHERE stream_id = asked.id
+                AND segment_id > COALESCE(${streamMarkSql('marks', 'ARRAY[asked.id]')}, -1)
+              ORDER BY segment_id LIMIT ${BEHIND_LOOKED_AT_MAX}
+            ) AS next WHERE ${nodeOfSegment('next.segment_id')} = marks.node_id
+            ORDER BY segment_id LIMIT 1
+          ) AS first)::float8 AS behind_ms,
+         (SELECT count(*) FROM set_aside_segments s WHERE s.stream_id = asked.id)::float8 AS aside,
+         ${sumSql('stream_refusals')} AS refused,
+         ${sumSql('stream_rejects')} AS rejected
+       FROM unnest($1::integer[]) WITH ORDINALITY AS asked (id, place)
+         LEFT JOIN stream_storage m ON m.stream_id = asked.id
+         CROSS JOIN LATERAL (
+           SELECT COALESCE(sum(event_count), 0)::float8 AS events,
+             COALESCE(sum(segment_count), 0)::float8 AS segments,
+             COALESCE(sum(sent_bytes), 0)::float8 AS sent,
+             COALESCE(sum(stored_bytes), 0)::float8 AS stored
+           FROM stream_usage u WHERE u.stream_id = asked.id
+         ) AS used
+       ORDER BY place`,
+      [streamIds],
+    )
+    return rows.map(toOverview)
   }
 
   /** Bytes that each stream has sent since its creation, including those that retention removed. */
@@ -125,20 +180,17 @@ export class UsageStore {
     return { segmentsBehind: Number(rows[0]?.behind ?? 0), oldestMs: rows[0]?.oldest_ms ?? null }
   }
 
-  /** Reads the first and last entries of the primary keys. */
+  /** Reads the first and last entries of keys. */
   async readSpan(streamId: StreamId): Promise<EventSpan> {
     const { rows } = await this.#postgres.query<{
       readonly oldest: string | null
       readonly newest: string | null
     }>(
-      `SELECT min(segment_id)::text AS oldest, max(segment_id)::text AS newest
-       FROM stream_segments WHERE stream_id = $1`,
+      `SELECT ${oldestSql('$1::integer')}::text AS oldest,
+         ${newestSql('$1::integer')}::text AS newest`,
       [streamId],
     )
-    const toMs = (id: string | null | undefined) => {
-      return id === null || id === undefined ? null : segmentIdMs(BigInt(id) as SegmentId)
-    }
-    return { oldestMs: toMs(rows[0]?.oldest), newestMs: toMs(rows[0]?.newest) }
+    return { oldestMs: msOf(rows[0]?.oldest), newestMs: msOf(rows[0]?.newest) }
   }
 
   /** Refused requests of all nodes, the newest reason first. */
@@ -203,6 +255,46 @@ export class UsageStore {
   }
 }
 
+function oldestSql(streamId: string): string {
+  return `(SELECT min(segment_id) FROM stream_segments WHERE stream_id = ${streamId})`
+}
+
+/**
+ * The newest segment of a stream. A merged row is found by its first one, so rows that came late may
+ * lie behind it; but merged rows do not overlap, so the last of them has the newest of theirs.
+ */
+function newestSql(streamId: string): string {
+  return `GREATEST(
+    (SELECT max(segment_id) FROM stream_segments WHERE stream_id = ${streamId}),
+    (SELECT last_segment_id FROM segments WHERE stream_id = ${streamId}
+       AND last_segment_id IS NOT NULL ORDER BY segment_id DESC LIMIT 1))`
+}
+
+function sumSql(table: CountTable): string {
+  return `(SELECT COALESCE(sum(count), 0) FROM ${table} c WHERE c.stream_id = asked.id)::float8`
+}
+
+function msOf(segmentId: string | null | undefined): number | null {
+  if (segmentId === null || segmentId === undefined) return null
+  return segmentIdMs(BigInt(segmentId) as SegmentId)
+}
+
+function toOverview(row: OverviewRow): StreamOverview {
+  return {
+    events: row.events,
+    segments: row.segments,
+    sentBytes: row.sent,
+    storedBytes: row.stored,
+    projectionBytes: row.projection_bytes,
+    oldestMs: msOf(row.oldest),
+    newestMs: msOf(row.newest),
+    behindSinceMs: row.behind_ms,
+    setAside: row.aside,
+    refused: row.refused,
+    rejected: row.rejected,
+  }
+}
+
 type CountTable = 'stream_refusals' | 'stream_rejects'
 
 interface UsageRow {
@@ -210,6 +302,20 @@ interface UsageRow {
   readonly segments: string
   readonly sent_bytes: string
   readonly stored_bytes: string
+}
+
+interface OverviewRow {
+  readonly events: number
+  readonly segments: number
+  readonly sent: number
+  readonly stored: number
+  readonly projection_bytes: number
+  readonly oldest: string | null
+  readonly newest: string | null
+  readonly behind_ms: number | null
+  readonly aside: number
+  readonly refused: number
+  readonly rejected: number
 }
 
 interface LagRow {

@@ -62,4 +62,18 @@ test('bytes have a budget too', async () => {
   const { text, status } = await send(stream, 1)
   assert.equal(status, 429)
   assert.match(text, /byte_budget/)
+  // Who that was, what was met, how much came of it; and what was taken of the key before.
+  const historyOf = async (path: string) => {
+    return JSON.parse(await api.rest(`/v1/streams/${stream.id}/${path}`))
+  }
+  await eventually('the refusal has its key and limit', async () => {
+    const [one] = (await historyOf('refusals')).refused
+    const { key, cause, requests, bytes } = one
+    assert.deepEqual([key.id, key.name, cause], [stream.keyId, 'test', 'byte_budget'])
+    return requests === 1 && bytes === '{"n":0}'.length
+  })
+  await eventually('the key has what it sent', async () => {
+    const [{ key, requests, events }] = (await historyOf('usage/keys')).keys
+    return key.id === stream.keyId && requests === 1 && events === 800
+  })
 })

@@ -51,6 +51,8 @@ async function readStream(path: string, eventIds: readonly string[]): Promise<vo
   }
   await get('')
   await get('/usage')
+  await get('/usage/keys')
+  await get('/refusals')
   await get('/keys')
   await get('/fields')
   await get('/fields?limit=1')
@@ -139,6 +141,8 @@ async function manage(id: string, keyId: string): Promise<void> {
   for (const [method, path, body] of [
     ['GET', '/v1/streams', undefined],
     ['GET', '/v1/streams?limit=1', undefined],
+    ['GET', '/v1/usage', undefined],
+    ['GET', '/v1/refusals', undefined],
     ['PATCH', `/v1/streams/${id}`, { name: 'renamed' }],
     ['POST', '/v1/search', {}],
     ['GET', '/v1/search?query=n:1', undefined],

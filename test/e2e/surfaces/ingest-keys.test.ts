@@ -8,6 +8,7 @@ import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { IDEMPOTENCY_ANSWER_BYTES_MAX } from '../../../src/limits.ts'
+import { eventually } from '../../store/temporary.ts'
 import { type Answer, Api, call, JSON_TYPE, NDJSON_TYPE, readProblem } from '../../support/api.ts'
 import { type SharedService, shareService } from '../../support/service.ts'
 import { sendWire } from './wire-request.ts'
@@ -313,4 +314,10 @@ test('a revoked key, and one of a deleted stream, is refused within a second', a
   for (const { key } of [stream, other]) {
     while ((await api.ingest(key, '{}')).status !== 401) assert.ok(performance.now() < deadline)
   }
+  // Its owner sees who still sends with it.
+  await eventually('the refusal of the revoked key is told', async () => {
+    const { refused } = JSON.parse(await api.rest(`/v1/streams/${stream.id}/refusals`))
+    const [{ key, reason, cause }] = refused
+    return key.id === stream.keyId && reason === 'unauthenticated' && cause === 'revoked_key'
+  })
 })
