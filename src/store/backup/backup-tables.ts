@@ -19,11 +19,14 @@ export const BACKUP_TABLES: readonly BackupTable[] = [
   ...['stream_schemas', 'stream_fields', 'stream_shapes', 'stream_shape_paths'].map(named),
   ...['stream_schema_marks', 'observe_checkpoints'].map(named),
   ...['stream_usage', 'stream_refusals', 'stream_rejects', 'lost_history'].map(named),
+  ...['stream_refusal_history', 'stream_key_usage'].map(named),
 ]
 
-/** What is about one ClickHouse: a restored PostgreSQL has another, which is built anew. */
 export const LEFT_OUT_TABLES = [
+  // About one ClickHouse: a restored PostgreSQL has another, which is built anew.
   ...['projection_identity', 'checkpoints', 'node_shards', 'set_aside_segments'],
+  // Browsers sign in again.
+  'sessions',
   // Made with the tables.
   'schema_migrations',
 ] as const

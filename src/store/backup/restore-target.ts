@@ -39,7 +39,8 @@ export class RestoreTarget {
     try {
       await client.query('BEGIN')
       await createTables(client, migrations)
-      await client.query(`TRUNCATE ${listOf(await tablesOf(client))}`)
+      // CASCADE: a table that is left out may refer to one; it is empty, too.
+      await client.query(`TRUNCATE ${listOf(await tablesOf(client))} CASCADE`)
       return new RestoreTarget(client)
     } catch (cause) {
       await client.end().catch(() => undefined)
