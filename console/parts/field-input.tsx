@@ -156,7 +156,8 @@ function placeBeside(list: HTMLElement, input: HTMLElement): void {
   style.left = `${Math.max(8, Math.min(left, innerWidth - list.offsetWidth - 8))}px`
   style.top = isBelow ? `${bottom}px` : 'auto'
   style.bottom = isBelow ? 'auto' : `${innerHeight - top}px`
-  style.maxHeight = `${Math.min(MAX_HEIGHT, (isBelow ? innerHeight - bottom : top) - 8)}px`
+  const room = (isBelow ? innerHeight - bottom : top) - 8
+  style.maxHeight = `${Math.max(MAX_HEIGHT / 4, Math.min(MAX_HEIGHT, room))}px`
 }
 
 const MIN_WIDTH = 288

@@ -205,7 +205,21 @@ const SCENES: readonly Scene[] = [
   },
   { name: 'fields', hash: '#/schema/1', shows: 'conflict' },
   { name: 'shapes', hash: '#/schema/1?tab=shapes', shows: 'an event' },
-  { name: 'redaction', hash: '#/redaction/1', shows: 'denylisted key' },
+  {
+    name: 'resolving a field',
+    hash: '#/schema/1?conflict=true',
+    shows: 'conflict',
+    act: async () => await clickOn(seen.page, 'Resolve…'),
+  },
+  {
+    name: 'redaction, with fields to choose from',
+    hash: '#/redaction/1',
+    shows: 'denylisted key',
+    act: async () => {
+      await seen.page.locator('[role=combobox]').click()
+      await seen.page.waitForSelector('.field-options [role=option]')
+    },
+  },
   { name: 'usage', hash: '#/usage/1', shows: 'held until now' },
   {
     name: 'a new token',
