@@ -67,7 +67,7 @@ const OVER_SEVERAL = ['query', 'histogram', 'facets', 'search'].flatMap((name) =
 ])
 const OTHERS = [
   ...OVER_SEVERAL,
-  ...['listStreams', 'createStream', 'mcp', 'getOwnToken'],
+  ...['listStreams', 'createStream', 'mcp', 'getOwnToken', 'beginSession', 'endSession'],
   ...['listTokens', 'createToken', 'revokeToken'],
 ]
 
@@ -201,6 +201,24 @@ test('what is of another stream is not found by way of one within the limit', as
   const rest = await search(token, { limit: 100, before: next })
   assert.equal(JSON.parse(rest).events.length, 1, rest)
   assert.ok(rest.includes(inside!.name) && !rest.includes(outside!.name), rest)
+})
+
+test('a session is limited as its token is, and ends', async () => {
+  const [outside, inside] = streams
+  const token = await makeToken(['streams:read'], [inside!])
+  const begun = await send(token, 'POST', '/v1/session')
+  const [cookie = ''] = begun.headers['set-cookie']?.[0]?.split(';') ?? []
+  const headers = { cookie, 'x-sluice-session': '1' }
+  const asked = (path: string, method = 'GET') => call(service.url + path, { method, headers })
+  const { streams: listed } = JSON.parse((await asked('/v1/streams')).text)
+  assert.deepEqual(
+    listed.map(({ id }: { id: string }) => id),
+    [inside!.id],
+  )
+  assert.equal((await asked(`/v1/streams/${outside!.id}`)).status, 404)
+  assert.equal((await asked('/v1/tokens')).status, 403)
+  assert.equal((await asked('/v1/session', 'DELETE')).status, 204)
+  assert.equal((await asked('/v1/streams')).status, 401)
 })
 
 test('all streams means those of the limit, and no other can be named', async () => {

@@ -30,6 +30,8 @@ let seen: Seen
 
 before(async () => {
   if (NO_BROWSER) return
+  // Copies of one data directory would be one installation, with one name for its cookie.
+  delete process.env.TEST_DATA
   services = await Promise.all(dirs.map((dataDir) => Service.start({ dataDir })))
   for (const service of services) {
     const api = new Api(service)
