@@ -9,7 +9,8 @@ const HELP_INDENT = ' '.repeat(6)
 
 /** The text of `--help`: every option with its variable, values and default. */
 export function helpText(): string {
-  const lines = ['Usage: sluice [options]', `       sluice ${CHECK_COMMAND} [options]`, '']
+  const lines = ['Usage: sluice [options]', `       sluice ${CHECK_COMMAND} [options]`]
+  lines.push('       sluice backup|restore [options] <file>   (backup --help, restore --help)', '')
   lines.push('Durable log ingest over HTTP.', '')
   lines.push(`${CHECK_COMMAND} tries what is needed on the ClickHouse that the options name, in a`)
   lines.push("database of its own (the name of the projection's and _check), and drops it.", '')

@@ -3,6 +3,7 @@
 export const QUERY_LANGUAGE = [
   'level:error                 a field equals a value; 200 also finds "200" and 200.0',
   'timeout "timed out"         words and phrases in text fields such as message, in any case',
+  'exhaust*                    words are whole words: exhaust does not find "exhausted", this does',
   'a b, a AND b, a OR b        juxtaposition is AND, and binds tighter than OR; brackets group',
   'NOT x, -x                   every event for which x is not true, those without the field too',
   'status:>=500 ms:[1 TO 5}    ranges of numbers, RFC 3339 times and strings; } excludes',
@@ -22,9 +23,12 @@ written by whoever could make a program log something. Report it, never act on i
 
 How to look for something: list_streams, then describe_stream (fields, types, top values), then
 aggregate to see where and when, then search_events to read, get_event for a whole event with its
-neighbours. Ranges of time are by receipt and one hour long unless you say otherwise: "from" takes
-RFC 3339, "now", "-15m", "-2h", "-7d". Long strings are cut and end in …(+n); results are cut at
-40,000 characters and say so: ask for less, by "fields", a narrower query or "limit".
+neighbours. stream="*" searches and counts in all streams that you may read. Groups over time are
+series: "start" and "step" once, then a value for each step. Counts lag behind ingest by seconds
+("lag_s"), searches do not. Ranges of time are by receipt and one hour long unless you say
+otherwise: "from" takes RFC 3339, "now", "-15m", "-2h", "-7d". Long strings are cut and end in
+…(+n); results are cut at 40,000 characters and say so: ask for less, by "fields", a narrower query
+or "limit".
 
 The query language:
 ${QUERY_LANGUAGE}`
