@@ -35,6 +35,7 @@ import { openCell } from './cell.ts'
 import type { Context } from './context.ts'
 import { createAgentRoutes } from './create-agents.ts'
 import { createConsole } from './create-console.ts'
+import { createElasticRoutes } from './create-elastic.ts'
 import { createReading } from './create-reading.ts'
 import { createTails } from './create-tails.ts'
 import { listenHttp } from './listen-http.ts'
@@ -123,6 +124,7 @@ async function start(
   const routes = describeRoutes(version, [
     ...ingestRoutes,
     ...serveRoutes({ ...guard, ...reading, control, views, tails }),
+    ...createElasticRoutes(context, { guard, reading, credentials }),
     ...createAgentRoutes(context, { guard, reading, pool, tails, ingestByAgent }),
     ...createTelemetryRoutes(health, metrics),
     ...page.routes,

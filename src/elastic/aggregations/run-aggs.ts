@@ -1,0 +1,528 @@
+/**
+ * Runs aggregations: each level of buckets is a query, of the keys that lead to it.
+ *
+ *   terms(a) ─▶ keys [a] ─▶ the largest ─▶ terms(b) below ─▶ keys [a, b] of these, the largest of
+ *   each a ─▶ date_histogram below ─▶ keys [a, b, time] of these
+ *
+ * Metrics of a level are aggregates of its query. `filters` add a condition to all below them.
+ */
+import { mainTurns } from '../../api/main-turns.ts'
+import { conjoin } from '../../language/combine.ts'
+import type { Query } from '../../language/query-tree.ts'
+import { ELASTIC_BUCKETS_MAX } from '../../limits.ts'
+import type { GroupKey, GroupValue } from '../../model/aggregates.ts'
+import { bucketStartMs } from '../../read/aggregate/buckets.ts'
+import { groupJson } from '../../read/aggregate/group-json.ts'
+import type {
+  AggregateResult,
+  AggregateRow,
+  AggregateTask,
+} from '../../store/projection/reads/aggregate-store.ts'
+import type { Aggregate } from '../../store/projection/reads/parts.ts'
+import { refused } from '../members.ts'
+import { type Json, RawJson } from '../raw-json.ts'
+import type {
+  AggTree,
+  Answers,
+  BucketAgg,
+  DateHistogramAgg,
+  FiltersAgg,
+  HistogramAgg,
+  Metric,
+  Pipeline,
+  SeriesBucket,
+  TermsAgg,
+} from './agg-tree.ts'
+import { fillSteps, fillTimes } from './fill-buckets.ts'
+import { narrowed, type Scope } from './level-scope.ts'
+import { textsOfNothing } from './metrics.ts'
+
+/** A search's part of each task. */
+export type SearchPart = Pick<
+  AggregateTask,
+  'streams' | 'fromNs' | 'toNs' | 'timeBasis' | 'timeoutMs' | 'observed'
+>
+
+export interface AggsRun {
+  readonly run: (task: AggregateTask) => Promise<AggregateResult>
+  readonly part: () => SearchPart
+  readonly query: Query
+  /** Of streams, by their ids. */
+  readonly nameOf: (streamId: string) => string
+}
+
+export interface AggsAnswer {
+  readonly answers: Answers
+  /** How many events match, as far as that is known from the buckets. */
+  readonly total: { readonly value: number; readonly isExact: boolean }
+}
+
+const COUNT: Aggregate = { fn: 'count', field: undefined, query: undefined, name: 'count' }
+const BY_COUNT = { of: 'aggregate', index: 0, isDescending: true } as const
+/** A bucket while its answer is made. */
+interface Found {
+  readonly parent: string
+  readonly id: string
+  /** Of the fields that lead here. */
+  readonly group: readonly GroupValue[]
+  readonly key: number | string
+  /** The members of its key. */
+  readonly keyMembers: Answers
+  readonly docCount: number
+  readonly bucketMs: number | undefined
+  readonly texts: readonly string[]
+}
+
+/** The buckets of one parent, with what is said of them together. */
+interface Level {
+  readonly found: Found[]
+  readonly about: Answers
+}
+
+const ROOT = ''
+
+export async function runAggs(tree: AggTree, run: AggsRun): Promise<AggsAnswer> {
+  return await new AggsRunner(run).root(tree)
+}
+
+class AggsRunner {
+  readonly #run: AggsRun
+  #buckets = 0
+  /** Whose values are of several kinds. */
+  readonly #mixed = new Set<TermsAgg>()
+  #total = { value: 0, isExact: false }
+
+  constructor(run: AggsRun) {
+    this.#run = run
+  }
+
+  async root(tree: AggTree): Promise<AggsAnswer> {
+    const scope: Scope = { query: this.#run.query, keys: [], groups: undefined }
+    const metrics = tree.metrics.length === 0 ? {} : await this.#rootMetrics(tree, scope)
+    const below = await this.#below(tree, scope, [ROOT])
+    const answers = { ...metrics, ...below.get(ROOT) }
+    runPipelines(tree.pipelines, [], answers, true)
+    return { answers, total: this.#total }
+  }
+
+  async #rootMetrics(tree: AggTree, scope: Scope): Promise<Answers> {
+    const { rows, total } = await this.#ask(scope, { aggregates: aggregatesOf(tree.metrics) })
+    this.#total = { value: Number(total), isExact: true }
+    const texts = rows[0]?.values ?? tree.metrics.flatMap(textsOfNothing)
+    return metricAnswers(tree.metrics, texts, { bucketMs: undefined, docCount: Number(total) })
+  }
+
+  #ask(scope: Scope, changes: Partial<AggregateTask>): Promise<AggregateResult> {
+    const { keys, query, groups } = scope
+    return this.#run.run({
+      ...this.#run.part(),
+      query,
+      keys,
+      aggregates: [COUNT],
+      order: BY_COUNT,
+      limit: ELASTIC_BUCKETS_MAX + 1,
+      hasOthers: false,
+      ...(groups && { groups }),
+      ...changes,
+    })
+  }
+
+  /** The answers of the buckets of `tree`, by the ids of `parents`. */
+  async #below(
+    tree: AggTree,
+    scope: Scope,
+    parents: readonly string[],
+  ): Promise<Map<string, Answers>> {
+    const all = new Map<string, Answers>(parents.map((id) => [id, {}]))
+    if (parents.length === 0) return all
+    for (const agg of tree.buckets) {
+      const answers = await this.#answersOf(agg, scope, parents)
+      for (const [id, members] of all) members[agg.name] = answers.get(id)
+    }
+    return all
+  }
+
+  async #answersOf(
+    agg: BucketAgg,
+    scope: Scope,
+    parents: readonly string[],
+  ): Promise<Map<string, Json>> {
+    if (agg.kind === 'filters') return await this.#filters(agg, scope, parents)
+    const level = await this.#level(agg, scope, parents)
+    const answers = new Map<string, Json>()
+    const all = [...level.values()].flatMap(({ found }) => found)
+    this.#spend(all.length)
+    const some = all.filter(({ docCount }) => docCount > 0)
+    const isCut = [...level.values()].some(({ about }) => about.sum_other_doc_count !== 0)
+    const inner = narrowed(
+      scope,
+      agg,
+      this.#keyOf(agg),
+      isCut ? some.map((one) => one.group) : undefined,
+    )
+    const ids = some.map(({ id }) => id)
+    const below = await this.#below(agg.children, inner, ids)
+    const empty = emptyBelow(agg.children)
+    let done = 0
+    for (const parent of parents) {
+      const { found, about } = level.get(parent) ?? { found: [], about: {} }
+      const series: SeriesBucket[] = []
+      for (const one of found) {
+        if (++done % 1_000 === 0) await mainTurns.next()
+        const members = { ...metricsOf(agg.children, one), ...(below.get(one.id) ?? empty) }
+        series.push({ key: one.key, docCount: one.docCount, answers: members })
+      }
+      runAll(agg.children.pipelines, series)
+      const buckets = series.map(({ docCount, answers: members }, index): Json => {
+        return { ...found[index]!.keyMembers, doc_count: docCount, ...members }
+      })
+      answers.set(parent, { ...about, buckets })
+    }
+    return answers
+  }
+
+  #spend(count: number): void {
+    this.#buckets += count
+    if (this.#buckets <= ELASTIC_BUCKETS_MAX) return
+    throw tooMany(this.#buckets)
+  }
+
+  async #level(
+    agg: Exclude<BucketAgg, FiltersAgg>,
+    scope: Scope,
+    parents: readonly string[],
+  ): Promise<Map<string, Level>> {
+    switch (agg.kind) {
+      case 'terms':
+        return await this.#terms(agg, scope, parents)
+      case 'date_histogram':
+        return await this.#times(agg, scope, parents)
+      case 'histogram':
+        return await this.#steps(agg, scope, parents)
+    }
+  }
+
+  async #terms(
+    agg: TermsAgg,
+    scope: Scope,
+    parents: readonly string[],
+  ): Promise<Map<string, Level>> {
+    if (agg.size * parents.length > ELASTIC_BUCKETS_MAX && parents.length > 1) {
+      throw tooMany(agg.size * parents.length)
+    }
+    const fields = scope.keys.filter(({ kind }) => kind !== 'bucket').length
+    const ofBuckets = scope.keys.length > fields
+    const { by, isDescending } = agg.order
+    const aggregates = [COUNT, ...aggregatesOf(agg.children.metrics)]
+    const order =
+      by === '_key'
+        ? ({ of: 'key', index: fields, isDescending } as const)
+        : ({ of: 'aggregate', index: orderIndex(agg), isDescending } as const)
+    const { query } = narrowed(scope, agg, this.#keyOf(agg), undefined)
+    const result = await this.#ask(scope, {
+      query,
+      keys: [...scope.keys, this.#keyOf(agg)],
+      aggregates,
+      order,
+      limit: agg.size,
+      ...(scope.keys.length > 0 && { within: { keys: fields, ofBuckets } }),
+      ...(agg.eventsMin > 1 && { eventsMin: agg.eventsMin }),
+    })
+    const rows = result.rows.filter(({ group }) => group[fields]?.kind !== 'null')
+    if (new Set(rows.map(({ group }) => group[fields]?.kind)).size > 1) {
+      // Grafana gives a column the kind of its first value: all are texts, and 1 and "1" are one.
+      this.#mixed.add(agg)
+      return await this.#terms(agg, scope, parents)
+    }
+    const levels = group(rows, fields, parents)
+    const error = result.missedMax ?? 0
+    const all = new Map<string, Level>()
+    for (const [parent, some] of levels) {
+      const found = some.map((row) => {
+        const value = this.#shownValue(agg, row.group[fields]!)
+        return { ...foundOf(row, parent, fields + 1), ...termKey(value) }
+      })
+      const shown = found.reduce((sum, { docCount }) => sum + docCount, 0)
+      const others = Math.max(0, (some[0]?.siblings ?? shown) - shown)
+      const about = { doc_count_error_upper_bound: error, sum_other_doc_count: others }
+      all.set(parent, { found, about })
+      if (parents.length === 1 && parent === ROOT) this.#heard(shown + others, false)
+    }
+    return all
+  }
+
+  #keyOf(agg: Exclude<BucketAgg, FiltersAgg>): GroupKey {
+    const key = keyOf(agg)
+    const isText = agg.kind === 'terms' && this.#mixed.has(agg)
+    return isText && key.kind !== 'bucket' ? { ...key, isText } : key
+  }
+
+  /** An index is told by its name. */
+  #shownValue({ isIndex }: TermsAgg, value: GroupValue): GroupValue {
+    return isIndex ? { ...value, text: this.#run.nameOf(value.text) } : value
+  }
+
+  #heard(value: number, isExact: boolean): void {
+    if (this.#total.isExact || value < this.#total.value) return
+    this.#total = { value, isExact }
+  }
+
+  async #times(
+    agg: DateHistogramAgg,
+    scope: Scope,
+    parents: readonly string[],
+  ): Promise<Map<string, Level>> {
+    const { buckets } = agg
+    const most = buckets.count * Math.max(1, parents.length)
+    if (most > ELASTIC_BUCKETS_MAX) throw tooMany(most)
+    const fields = scope.keys.length
+    const result = await this.#ask(scope, {
+      keys: [...scope.keys, this.#keyOf(agg)],
+      aggregates: [COUNT, ...aggregatesOf(agg.children.metrics)],
+      isUnordered: true,
+    })
+    if (parents.length === 1 && parents[0] === ROOT) this.#heard(Number(result.total), true)
+    const all = new Map<string, Level>()
+    for (const [parent, rows] of group(result.rows, fields, parents)) {
+      const byIndex = new Map(rows.map((row) => [row.bucket ?? 0, row]))
+      const indexes = fillTimes(agg, byIndex)
+      const found = indexes.map((index): Found => {
+        const ms = bucketStartMs(buckets, index)
+        const row = byIndex.get(index)
+        return {
+          ...foundOf(row ?? NO_ROW, parent, fields),
+          id: `${parent}@${index}`,
+          key: ms,
+          keyMembers: { key_as_string: agg.keyText(ms), key: ms },
+          bucketMs: bucketStartMs(buckets, index + 1) - ms,
+        }
+      })
+      all.set(parent, { found: agg.isDescending ? found.reverse() : found, about: {} })
+    }
+    return all
+  }
+
+  async #steps(
+    agg: HistogramAgg,
+    scope: Scope,
+    parents: readonly string[],
+  ): Promise<Map<string, Level>> {
+    const fields = scope.keys.filter(({ kind }) => kind !== 'bucket').length
+    const ofBuckets = scope.keys.length > fields
+    const { rows } = await this.#ask(scope, {
+      keys: [...scope.keys, this.#keyOf(agg)],
+      aggregates: [COUNT, ...aggregatesOf(agg.children.metrics)],
+      order: { of: 'key', index: fields, isDescending: false },
+      within: { keys: fields, ofBuckets },
+    })
+    if (rows.length > ELASTIC_BUCKETS_MAX) throw tooMany(rows.length)
+    const known = rows.filter(({ group: values }) => values[fields]?.kind === 'number')
+    const all = new Map<string, Level>()
+    for (const [parent, some] of group(known, fields, parents)) {
+      const byIndex = new Map(some.map((row) => [Number(row.group[fields]!.text), row]))
+      const found = fillSteps(agg, byIndex).map((index): Found => {
+        const key = index * agg.step + agg.offset
+        const row = byIndex.get(index)
+        const one = foundOf(row ?? NO_ROW, parent, fields + 1)
+        return {
+          ...one,
+          id: row === undefined ? `${parent}#${index}` : one.id,
+          key,
+          keyMembers: { key },
+        }
+      })
+      all.set(parent, { found, about: {} })
+    }
+    return all
+  }
+
+  async #filters(
+    agg: FiltersAgg,
+    scope: Scope,
+    parents: readonly string[],
+  ): Promise<Map<string, Json>> {
+    const { metrics } = agg.children
+    const fields = scope.keys.filter(({ kind }) => kind !== 'bucket').length
+    const lists = new Map<string, SeriesBucket[]>(parents.map((id) => [id, []]))
+    this.#spend(agg.filters.length * parents.length)
+    for (const { name, query } of agg.filters) {
+      const both = scope.query.kind === 'all' ? query : conjoin('and', [scope.query, query])
+      const narrow = { ...scope, query: query.kind === 'all' ? scope.query : both }
+      const { rows, total } = await this.#ask(narrow, {
+        aggregates: [COUNT, ...aggregatesOf(metrics)],
+        ...(scope.keys.length > 0 && { isUnordered: true }),
+      })
+      const byParent = group(rows, fields, parents)
+      const counted = parents.filter((id) => (byParent.get(id)?.length ?? 0) > 0)
+      const below = await this.#below(agg.children, narrow, counted)
+      const empty = emptyBelow(agg.children)
+      for (const parent of parents) {
+        const row = byParent.get(parent)?.[0] ?? NO_ROW
+        const one = foundOf(row, parent, fields)
+        const docCount = scope.keys.length === 0 ? Number(total) : one.docCount
+        const members = metricsOf(agg.children, { ...one, docCount })
+        const inner = below.get(parent) ?? empty
+        lists.get(parent)!.push({ key: name, docCount, answers: { ...members, ...inner } })
+      }
+    }
+    const answers = new Map<string, Json>()
+    for (const [parent, series] of lists) {
+      runAll(agg.children.pipelines, series)
+      answers.set(parent, filtersAnswer(agg, series))
+    }
+    return answers
+  }
+}
+
+/** A row of what has no events. */
+const NO_ROW: AggregateRow = {
+  group: [],
+  isOthers: false,
+  bucket: undefined,
+  values: [],
+  leftOut: [],
+}
+
+function tooMany(count: number): Error {
+  const limit = `${ELASTIC_BUCKETS_MAX} (ELASTIC_BUCKETS_MAX)`
+  const repair = 'take a longer interval, fewer terms, or a shorter range'
+  const reason = `the aggregations make up to ${count} buckets, over ${limit}; ${repair}`
+  return refused(reason, 'too_many_buckets_exception')
+}
+
+function keyOf(agg: Exclude<BucketAgg, FiltersAgg>): GroupKey {
+  const { name } = agg
+  switch (agg.kind) {
+    case 'terms':
+      return { ...agg.field, name, ...(agg.missing && { missing: agg.missing }) }
+    case 'date_histogram':
+      return { kind: 'bucket', name, buckets: agg.buckets }
+    case 'histogram':
+      return { ...agg.field, name, steps: { size: agg.step, offset: agg.offset } }
+  }
+}
+
+function aggregatesOf(metrics: readonly Metric[]): Aggregate[] {
+  return metrics.flatMap(({ aggregates }) => aggregates)
+}
+
+/** Among the task's aggregates, of which the first counts. */
+function orderIndex({ order, children }: TermsAgg): number {
+  const { by } = order
+  if (by === '_count' || by === '_key') return 0
+  let at = 1
+  for (const metric of children.metrics) {
+    if (metric.name === by.metric) return at + (metric.orderBy(by.property) ?? 0)
+    at += metric.aggregates.length
+  }
+  return 0
+}
+
+function idOf(values: readonly GroupValue[], bucket: number | undefined): string {
+  const text = values.map(({ kind, text: of }) => `${kind}:${of.length}:${of};`).join('')
+  return bucket === undefined ? text : `${text}@${bucket}`
+}
+
+/** Rows by their parents: what the first `fields` values say, and the bucket where it is one's. */
+function group(
+  rows: readonly AggregateRow[],
+  fields: number,
+  parents: readonly string[],
+): Map<string, AggregateRow[]> {
+  const all = new Map<string, AggregateRow[]>(parents.map((id) => [id, []]))
+  for (const row of rows) {
+    const values = row.group.slice(0, fields)
+    const list = all.get(idOf(values, row.bucket)) ?? all.get(idOf(values, undefined))
+    list?.push(row)
+  }
+  return all
+}
+
+function foundOf(row: AggregateRow, parent: string, fields: number): Found {
+  const values = row.group.slice(0, fields)
+  return {
+    parent,
+    id: idOf(values, row.bucket),
+    group: values,
+    key: '',
+    keyMembers: {},
+    docCount: Number(row.values[0] ?? 0),
+    bucketMs: undefined,
+    texts: row.values.slice(1),
+  }
+}
+
+function termKey(value: GroupValue): Pick<Found, 'key' | 'keyMembers'> {
+  const { kind, text } = value
+  if (kind === 'boolean') {
+    const key = text === 'true' ? 1 : 0
+    return { key, keyMembers: { key, key_as_string: text } }
+  }
+  if (kind === 'other') return { key: text, keyMembers: { key: text } }
+  const written = kind === 'number' ? new RawJson(groupJson(value)) : text
+  return { key: kind === 'number' ? Number(text) : text, keyMembers: { key: written } }
+}
+
+function metricAnswers(
+  metrics: readonly Metric[],
+  texts: readonly string[],
+  place: Parameters<Metric['finish']>[1],
+): Answers {
+  const answers: Answers = {}
+  let at = 0
+  for (const metric of metrics) {
+    const end = at + metric.aggregates.length
+    answers[metric.name] = metric.finish(texts.slice(at, end), place)
+    at = end
+  }
+  return answers
+}
+
+function metricsOf({ metrics }: AggTree, { texts, docCount, bucketMs }: Found): Answers {
+  const known = texts.length === 0 ? metrics.flatMap(textsOfNothing) : texts
+  return metricAnswers(metrics, known, { bucketMs, docCount })
+}
+
+/** The answers of buckets below one that has no events. */
+function emptyBelow({ buckets }: AggTree): Answers {
+  return Object.fromEntries(
+    buckets.map((agg): [string, Json] => {
+      if (agg.kind !== 'filters') return [agg.name, { buckets: [] }]
+      const series = agg.filters.map(({ name }) => {
+        const members = { ...metricsOf(agg.children, foundOf(NO_ROW, ROOT, 0)) }
+        return { key: name, docCount: 0, answers: { ...members, ...emptyBelow(agg.children) } }
+      })
+      return [agg.name, filtersAnswer(agg, series)]
+    }),
+  )
+}
+
+function filtersAnswer({ form }: FiltersAgg, series: readonly SeriesBucket[]): Json {
+  const shown = series.map(({ docCount, answers }): Json => ({ doc_count: docCount, ...answers }))
+  if (form === 'filter') return shown[0]
+  if (form === 'list') return { buckets: shown }
+  return { buckets: Object.fromEntries(series.map(({ key }, index) => [key, shown[index]])) }
+}
+
+/** Those along a list of buckets, and in each bucket those of the lists in it. */
+function runAll(pipelines: readonly Pipeline[], series: readonly SeriesBucket[]): void {
+  for (const { answers } of series) runPipelines(pipelines, [], answers, true)
+  runPipelines(pipelines, series, {}, false)
+}
+
+/** In the order of what they need. */
+function runPipelines(
+  pipelines: readonly Pipeline[],
+  series: readonly SeriesBucket[],
+  siblings: Answers,
+  ofSiblings: boolean,
+): void {
+  let waiting = pipelines.filter(({ isSibling }) => isSibling === ofSiblings)
+  while (waiting.length > 0) {
+    const names = new Set(waiting.map(({ name }) => name))
+    const ready = waiting.filter(({ needs }) => !needs.some((name) => names.has(name)))
+    for (const pipeline of ready) pipeline.run(series, siblings)
+    if (ready.length === 0) return
+    waiting = waiting.filter((one) => !ready.includes(one))
+  }
+}
