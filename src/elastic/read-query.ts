@@ -157,22 +157,26 @@ class QueryReader {
 
   #bool(value: unknown, where: string, { level, isAround }: Place): Query {
     const members = readMembers(value, where, BOOL_MEMBERS)
-    const list = (name: string, around: boolean) => {
+    const clausesOf = (name: string) => {
       const given = members[name]
       const clauses = given === undefined ? [] : asList(given)
       // As Grafana sends it where there is no text.
-      const some = clauses.filter((one) => !isEmptyObject(one))
-      return some.map((one) => {
+      return clauses.filter((one) => !isEmptyObject(one))
+    }
+    const list = (name: string, around: boolean) =>
+      clausesOf(name).map((one) => {
         return this.read(one, `${where}.${name}`, { level: level + 1, isAround: around })
       })
-    }
+    const count = clausesOf('should').length
+    const isAlone = clausesOf('must').length + clausesOf('filter').length === 0
+    const least = readLeast(members.minimum_should_match, `${where}.minimum_should_match`, {
+      count,
+      isAlone,
+    })
     const all = [...list('must', isAround), ...list('filter', isAround)]
     const none = list('must_not', false)
-    const should = list('should', false)
-    const least = readLeast(members.minimum_should_match, `${where}.minimum_should_match`, {
-      count: should.length,
-      isAlone: all.length === 0,
-    })
+    // One that must hold is around all as well: the range of an annotation.
+    const should = list('should', isAround && count === 1 && least === 1)
     const some = least === 0 ? [] : least === 1 ? [anyOf(should)] : [allOf(should)]
     return allOf([...all, ...none.map(noneOf), ...some])
   }

@@ -35,13 +35,16 @@ export interface ElasticDeps {
 export interface SearchRun {
   readonly deps: ElasticDeps
   readonly scans: SharedScans
+  /** What is known of streams, by their ids. */
+  readonly opened: Map<string, ReturnType<OpenStreams>>
   readonly signal: AbortSignal
   /** An answer that is not whole is an error. */
   readonly mustBeWhole: boolean
 }
 
 export function newRun(deps: ElasticDeps, signal: AbortSignal, mustBeWhole: boolean): SearchRun {
-  return { deps, scans: new SharedScans(deps.runAggregate, signal), signal, mustBeWhole }
+  const scans = new SharedScans(deps.runAggregate, signal)
+  return { deps, scans, opened: new Map(), signal, mustBeWhole }
 }
 
 const NS_PER_MS = 1_000_000n
@@ -125,16 +128,17 @@ interface Counting {
 
 /** What is counted, and what of it is missing. */
 async function openCounting(
-  { deps }: SearchRun,
+  run: SearchRun,
   body: SearchBody,
   streams: readonly Stream[],
 ): Promise<Counting> {
+  const { deps } = run
   const { range, clock } = body
   const nowMs = deps.nowMs()
   const endMs = performance.now() + body.timeoutMs
   const untilMs = range?.untilMs ?? nowMs + 1
   const opened =
-    streams.length === 0 ? { sources: [], asOfMs: nowMs } : await deps.openStreams(streams)
+    streams.length === 0 ? { sources: [], asOfMs: nowMs } : await openOnce(run, streams)
   const queries = [body.query, ...queriesIn(body.aggs)]
   const { asOfMs, observed } = countedFor(queries, opened)
   const part = (): SearchPart => ({
@@ -153,6 +157,14 @@ async function openCounting(
       : []),
   ]
   return { part, shortfall: reasons.length === 0 ? undefined : reasons.join('; ') }
+}
+
+/** So that the searches of a request go on together, and can share their scans. */
+function openOnce({ deps, opened }: SearchRun, streams: readonly Stream[]) {
+  const key = streams.map(({ streamId }) => streamId).join()
+  const known = opened.get(key) ?? deps.openStreams(streams)
+  opened.set(key, known)
+  return known
 }
 
 function queriesIn({ buckets }: AggTree): Query[] {

@@ -106,4 +106,6 @@ export interface Order {
   readonly of: 'aggregate' | 'key'
   readonly index: number
   readonly isDescending: boolean
+  /** Groups without a value count as 0; else they are the last. */
+  readonly noneIsZero?: boolean
 }

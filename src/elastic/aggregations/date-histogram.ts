@@ -45,7 +45,11 @@ const OFFSET_MS: Readonly<Record<string, number>> = {
   d: 86_400_000,
 }
 const NS_PER_MS = 1_000_000n
-const BUCKETS_MAX = { max: ELASTIC_BUCKETS_MAX, name: 'ELASTIC_BUCKETS_MAX' } as const
+const BUCKETS_MAX = {
+  max: ELASTIC_BUCKETS_MAX,
+  name: 'ELASTIC_BUCKETS_MAX',
+  repair: 'take a longer interval',
+} as const
 
 export function readDateHistogram(
   value: unknown,

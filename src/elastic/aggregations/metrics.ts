@@ -283,7 +283,7 @@ function readRate(name: string, body: unknown, where: string): Metric {
   if (unitMs === undefined) {
     throw refused(`${where}.unit must be one of ${Object.keys(UNIT_MS).join(', ')}`)
   }
-  const mode = members.mode ?? 'sum'
+  const mode = members.mode === '' ? 'sum' : (members.mode ?? 'sum')
   if (mode !== 'sum' && mode !== 'value_count') {
     throw refused(`${where}.mode must be sum or value_count`)
   }

@@ -85,6 +85,9 @@ export async function runAggs(tree: AggTree, run: AggsRun): Promise<AggsAnswer> 
   return await new AggsRunner(run).root(tree)
 }
 
+/** A list of terms has values of several kinds. */
+class FoundMixed extends Error {}
+
 class AggsRunner {
   readonly #run: AggsRun
   #buckets = 0
@@ -96,7 +99,19 @@ class AggsRunner {
     this.#run = run
   }
 
+  /** Again, where values turn out to be of several kinds: all lists of them are alike then. */
   async root(tree: AggTree): Promise<AggsAnswer> {
+    for (;;) {
+      try {
+        return await this.#root(tree)
+      } catch (cause) {
+        if (!(cause instanceof FoundMixed)) throw cause
+        this.#buckets = 0
+      }
+    }
+  }
+
+  async #root(tree: AggTree): Promise<AggsAnswer> {
     const scope: Scope = { query: this.#run.query, keys: [], groups: undefined }
     const metrics = tree.metrics.length === 0 ? {} : await this.#rootMetrics(tree, scope)
     const below = await this.#below(tree, scope, [ROOT])
@@ -160,16 +175,15 @@ class AggsRunner {
       this.#keyOf(agg),
       isCut ? some.map((one) => one.group) : undefined,
     )
-    const ids = some.map(({ id }) => id)
+    const ids = all.map(({ id }) => id)
     const below = await this.#below(agg.children, inner, ids)
-    const empty = emptyBelow(agg.children)
     let done = 0
     for (const parent of parents) {
       const { found, about } = level.get(parent) ?? { found: [], about: {} }
       const series: SeriesBucket[] = []
       for (const one of found) {
         if (++done % 1_000 === 0) await mainTurns.next()
-        const members = { ...metricsOf(agg.children, one), ...(below.get(one.id) ?? empty) }
+        const members = { ...metricsOf(agg.children, one), ...below.get(one.id) }
         series.push({ key: one.key, docCount: one.docCount, answers: members })
       }
       runAll(agg.children.pipelines, series)
@@ -214,10 +228,12 @@ class AggsRunner {
     const ofBuckets = scope.keys.length > fields
     const { by, isDescending } = agg.order
     const aggregates = [COUNT, ...aggregatesOf(agg.children.metrics)]
+    // As Elasticsearch has it: the sum of no values is 0.
+    const noneIsZero = aggregates[orderIndex(agg)]?.fn === 'sum'
     const order =
       by === '_key'
         ? ({ of: 'key', index: fields, isDescending } as const)
-        : ({ of: 'aggregate', index: orderIndex(agg), isDescending } as const)
+        : ({ of: 'aggregate', index: orderIndex(agg), isDescending, noneIsZero } as const)
     const { query } = narrowed(scope, agg, this.#keyOf(agg), undefined)
     const result = await this.#ask(scope, {
       query,
@@ -232,7 +248,7 @@ class AggsRunner {
     if (new Set(rows.map(({ group }) => group[fields]?.kind)).size > 1) {
       // Grafana gives a column the kind of its first value: all are texts, and 1 and "1" are one.
       this.#mixed.add(agg)
-      return await this.#terms(agg, scope, parents)
+      throw new FoundMixed()
     }
     const levels = group(rows, fields, parents)
     const error = result.missedMax ?? 0
@@ -353,15 +369,13 @@ class AggsRunner {
         ...(scope.keys.length > 0 && { isUnordered: true }),
       })
       const byParent = group(rows, fields, parents)
-      const counted = parents.filter((id) => (byParent.get(id)?.length ?? 0) > 0)
-      const below = await this.#below(agg.children, narrow, counted)
-      const empty = emptyBelow(agg.children)
+      const below = await this.#below(agg.children, narrow, parents)
       for (const parent of parents) {
         const row = byParent.get(parent)?.[0] ?? NO_ROW
         const one = foundOf(row, parent, fields)
         const docCount = scope.keys.length === 0 ? Number(total) : one.docCount
         const members = metricsOf(agg.children, { ...one, docCount })
-        const inner = below.get(parent) ?? empty
+        const inner = below.get(parent)
         lists.get(parent)!.push({ key: name, docCount, answers: { ...members, ...inner } })
       }
     }
@@ -481,20 +495,6 @@ function metricAnswers(
 function metricsOf({ metrics }: AggTree, { texts, docCount, bucketMs }: Found): Answers {
   const known = texts.length === 0 ? metrics.flatMap(textsOfNothing) : texts
   return metricAnswers(metrics, known, { bucketMs, docCount })
-}
-
-/** The answers of buckets below one that has no events. */
-function emptyBelow({ buckets }: AggTree): Answers {
-  return Object.fromEntries(
-    buckets.map((agg): [string, Json] => {
-      if (agg.kind !== 'filters') return [agg.name, { buckets: [] }]
-      const series = agg.filters.map(({ name }) => {
-        const members = { ...metricsOf(agg.children, foundOf(NO_ROW, ROOT, 0)) }
-        return { key: name, docCount: 0, answers: { ...members, ...emptyBelow(agg.children) } }
-      })
-      return [agg.name, filtersAnswer(agg, series)]
-    }),
-  )
 }
 
 function filtersAnswer({ form }: FiltersAgg, series: readonly SeriesBucket[]): Json {

@@ -53,6 +53,8 @@ function stepMsOf({ count, unit }: Step): number {
 export interface BucketsMax {
   readonly max: number
   readonly name: string
+  /** What to do about it; a step that fits when left out. */
+  readonly repair?: string
 }
 
 const OUR_MAX: BucketsMax = { max: QUERY_BUCKETS_MAX, name: 'QUERY_BUCKETS_MAX' }
@@ -82,7 +84,7 @@ export function planBuckets(
   if (buckets && buckets.count <= max) return buckets
   const count = buckets ? buckets.count : countOf(range, step)
   const limit = `${max} (${bucketsMax.name})`
-  const repair = `write "auto", or "${formatStep(autoStep(range))}"`
+  const { repair = `write "auto", or "${formatStep(autoStep(range))}"` } = bucketsMax
   throw new IngestError('malformed', `"${name}" makes ${count} buckets, over ${limit}; ${repair}`)
 }
 

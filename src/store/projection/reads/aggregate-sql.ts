@@ -264,8 +264,10 @@ class Statement {
 
   /** What groups are ordered by, as one number; undefined when it is one of the keys. */
   #size(finished: (at: number) => string): string | undefined {
-    const { of, index } = this.#query.order
-    return of === 'key' ? undefined : sizeOf(this.#placed[index]!, finished)
+    const { of, index, noneIsZero = false } = this.#query.order
+    if (of === 'key') return undefined
+    const size = sizeOf(this.#placed[index]!, finished)
+    return noneIsZero ? `ifNull(${size}, 0)` : size
   }
 
   #sizeOrder(size: string): string {
