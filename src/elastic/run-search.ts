@@ -216,5 +216,8 @@ async function totalOf(
   if (body.hasAggs && body.size === 0 && body.countsAll !== true) {
     return { value: aggs.value, relation: 'gte', wasCounted: true }
   }
+  // Who pages has counted before.
+  const isPage = body.searchAfter !== undefined && body.countsAll === undefined
+  if (isPage) return { value: hits.records.length, relation: 'gte', wasCounted: false }
   return { value: await countAll(run, body, counting), relation: 'eq', wasCounted: true }
 }

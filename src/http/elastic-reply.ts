@@ -63,7 +63,7 @@ export function elasticKey(authorization: string): string {
   const match = /^(basic|apikey) +(\S+) *$/i.exec(authorization)
   if (match === null) return ''
   const text = match[2] ?? ''
-  if (match[1]?.toLowerCase() === 'apikey' && text.startsWith('lax_')) return text
+  if (match[1]?.toLowerCase() === 'apikey' && /^la[xp]_/.test(text)) return text
   const decoded = Buffer.from(text, 'base64').toString()
   const colon = decoded.indexOf(':')
   return colon > 0 ? decoded.slice(colon + 1) : ''

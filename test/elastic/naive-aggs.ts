@@ -21,18 +21,19 @@ export type Matches = Readonly<Record<string, (event: NaiveEvent) => boolean>>
 export function naiveAggs(aggs: Any, events: readonly NaiveEvent[], matches: Matches): Any {
   const texts = new Set<Any>()
   for (;;) {
-    const mixed = new Map<Any, number>()
-    const answers = naiveLevel(aggs, events, { matches, texts, mixed, depth: 0 })
-    if (mixed.size === 0) return answers
-    const least = Math.min(...mixed.values())
-    for (const [body, depth] of mixed) if (depth === least) texts.add(body)
+    const kinds = new Map<Any, { readonly depth: number; readonly of: Set<string> }>()
+    const answers = naiveLevel(aggs, events, { matches, texts, kinds, depth: 0 })
+    const mixed = [...kinds].filter(([, { of }]) => of.size > 1)
+    if (mixed.length === 0) return answers
+    const least = Math.min(...mixed.map(([, { depth }]) => depth))
+    for (const [body, { depth }] of mixed) if (depth === least) texts.add(body)
   }
 }
 
 interface Around {
   readonly matches: Matches
   readonly texts: ReadonlySet<Any>
-  readonly mixed: Map<Any, number>
+  readonly kinds: Map<Any, { readonly depth: number; readonly of: Set<string> }>
   readonly depth: number
 }
 
@@ -197,7 +198,9 @@ function naiveTerms(body: Any, events: readonly NaiveEvent[], below: Below, arou
     return sign * (left - right) || ties
   })
   const shown = some.slice(0, body.size)
-  if (new Set(shown.map(({ key }) => typeof key)).size > 1) around.mixed.set(body, around.depth)
+  const known = around.kinds.get(body) ?? { depth: around.depth, of: new Set() }
+  around.kinds.set(body, known)
+  for (const { key } of shown) known.of.add(typeof key)
   const others = some.slice(body.size).reduce((sum, { bucket }) => sum + bucket.doc_count, 0)
   return {
     sum_other_doc_count: others,

@@ -93,6 +93,8 @@ class AggsRunner {
   #buckets = 0
   /** Whose values are of several kinds. */
   readonly #mixed = new Set<TermsAgg>()
+  /** Kinds that lists of them have shown. */
+  readonly #kinds = new Map<TermsAgg, Set<GroupValue['kind']>>()
   #total = { value: 0, isExact: false }
 
   constructor(run: AggsRun) {
@@ -107,6 +109,7 @@ class AggsRunner {
       } catch (cause) {
         if (!(cause instanceof FoundMixed)) throw cause
         this.#buckets = 0
+        this.#kinds.clear()
       }
     }
   }
@@ -245,12 +248,15 @@ class AggsRunner {
       ...(agg.eventsMin > 1 && { eventsMin: agg.eventsMin }),
     })
     const rows = result.rows.filter(({ group }) => group[fields]?.kind !== 'null')
-    if (new Set(rows.map(({ group }) => group[fields]?.kind)).size > 1) {
+    const levels = group(rows, fields, parents)
+    const kinds = this.#kinds.get(agg) ?? new Set()
+    this.#kinds.set(agg, kinds)
+    for (const row of [...levels.values()].flat()) kinds.add(row.group[fields]!.kind)
+    if (kinds.size > 1) {
       // Grafana gives a column the kind of its first value: all are texts, and 1 and "1" are one.
       this.#mixed.add(agg)
       throw new FoundMixed()
     }
-    const levels = group(rows, fields, parents)
     const error = result.missedMax ?? 0
     const all = new Map<string, Level>()
     for (const [parent, some] of levels) {
