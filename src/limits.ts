@@ -403,7 +403,7 @@ export const COMPLETE_MS_MAX = 1_000
 export const EXPORTS_MAX = 8
 /** Damaged segments that the last line of an export names; it counts the events of all. */
 export const EXPORT_DAMAGED_MAX = 100
-/** Requests in Elasticsearch's form: their bodies, searches of one, and hits and buckets of each. */
+/** Requests in Elasticsearch's form: bodies, searches of one, hits and buckets of a search. */
 export const ELASTIC_BODY_BYTES_MAX = MIB
 export const ELASTIC_SEARCHES_MAX = 100
 export const ELASTIC_HITS_MAX = 10_000

@@ -6,23 +6,22 @@
  *
  * The last step holds what was sent to all bounds of the language, and gives workers the text.
  */
-import { conjoin, negate } from '../language/combine.ts'
 import { format } from '../language/format.ts'
 import { parse } from '../language/parse.ts'
 import { QueryError } from '../language/query-error.ts'
-import type { Bound, Pattern, Query, Test } from '../language/query-tree.ts'
+import type { Bound, Query } from '../language/query-tree.ts'
 import { makeRange } from '../language/scalar.ts'
 import { QUERY_CLAUSES_MAX, QUERY_LEVELS_MAX } from '../limits.ts'
 import type { TimeBasis } from '../model/aggregates.ts'
 import { formatTimeMs } from '../model/rfc3339.ts'
-import { clauseOf, clockOf, meantField, meantQuery, meantScalar, NOWHERE } from './meant-fields.ts'
+import { ALL, allOf, anyOf, NONE, noneOf } from './join-queries.ts'
+import { clauseOf, clockOf, meantField, meantScalar, NOWHERE } from './meant-fields.ts'
 import {
   asList,
   type Members,
   readFlag,
   readInteger,
   readMembers,
-  readObject,
   readOnly,
   readScalar,
   readText,
@@ -30,6 +29,17 @@ import {
   shown,
   unknownMember,
 } from './members.ts'
+import {
+  readMatch,
+  readPhrase,
+  readPrefix,
+  readQueryString,
+  readRegexp,
+  readTerm,
+  readTerms,
+  readWildcard,
+  valueClause,
+} from './read-clauses.ts'
 import { readMomentMs } from './read-moments.ts'
 
 /** Of one clock; ends are whole milliseconds, the second one exclusive. */
@@ -67,33 +77,6 @@ export function boundedQuery(tree: Query): Pick<MeantQuery, 'query' | 'text'> {
     if (!(cause instanceof QueryError)) throw cause
     throw refused(`query: as a query of ours it would be past a bound: ${cause.message}`)
   }
-}
-
-/** The query of a text in Lucene's form. */
-export function readLucene(text: string, where: string): Query {
-  try {
-    return meantQuery(parse(text), where)
-  } catch (cause) {
-    if (!(cause instanceof QueryError)) throw cause
-    throw refused(`${where}: ${cause.message}`, 'query_shard_exception')
-  }
-}
-
-const ALL: Query = { kind: 'all', ...NOWHERE }
-const NONE: Query = { kind: 'not', clause: ALL as never, ...NOWHERE }
-
-export function allOf(queries: readonly Query[]): Query {
-  const some = queries.filter(({ kind }) => kind !== 'all')
-  return some.length === 0 ? ALL : conjoin('and', some)
-}
-
-export function anyOf(queries: readonly Query[]): Query {
-  if (queries.length === 0) return NONE
-  return queries.some(({ kind }) => kind === 'all') ? ALL : conjoin('or', queries)
-}
-
-export function noneOf(query: Query): Query {
-  return negate(NOWHERE, query)
 }
 
 interface Place {
@@ -317,141 +300,4 @@ function rangeOf(
     if (cause instanceof QueryError) throw refused(`${where}: ${cause.message}`)
     throw cause
   }
-}
-
-const QUERY_STRING_MEMBERS = [
-  'query',
-  'analyze_wildcard',
-  'default_operator',
-  'default_field',
-  'fields',
-  'lenient',
-  'boost',
-  'allow_leading_wildcard',
-  'time_zone',
-]
-
-function readQueryString(value: unknown, where: string): Query {
-  const members = readMembers(value, where, QUERY_STRING_MEMBERS)
-  const { default_field: field, fields, default_operator: operator } = members
-  const isAny = (name: unknown) => name === '*' || name === '_all'
-  const isEverywhere = fields === undefined || (asList(fields).every(isAny) ?? true)
-  if ((field !== undefined && !isAny(field)) || !isEverywhere) {
-    throw refused(`${where}: name the field in the query: field:word`)
-  }
-  const query = readLucene(readText(members.query, `${where}.query`), `${where}.query`)
-  if (typeof operator === 'string' && operator.toLowerCase() === 'or' && query.kind === 'and') {
-    throw refused(`${where}.default_operator: words side by side are AND here: write OR between`)
-  }
-  return query
-}
-
-/** `{field: value}`, or `{field: {[inner]: value, …}}`. */
-function readNamed(value: unknown, where: string, inner: string, more: readonly string[]) {
-  const [name, body] = readOnly(value, where)
-  const at = `${where}.${shown(name)}`
-  if (typeof body !== 'object' || body === null) return { name, at, value: body, members: {} }
-  const members: Members = readMembers(body, at, [inner, 'boost', ...more])
-  return { name, at, value: members[inner], members }
-}
-
-function valueClause(name: string, value: unknown, where: string, isWhole: boolean): Query {
-  const scalar = meantScalar(readScalar(value, where))
-  return clauseOf(
-    meantField(name, where),
-    { kind: 'value', value: scalar, isWhole, ...NOWHERE },
-    where,
-  )
-}
-
-function readTerm(value: unknown, where: string): Query {
-  const { name, at, value: wanted, members } = readNamed(value, where, 'value', CASE)
-  refuseCase(members, at)
-  return valueClause(name, wanted, at, true)
-}
-
-function readTerms(value: unknown, where: string): Query {
-  const { boost: _, ...rest } = readObject(value, where)
-  const [name, values] = readOnly(rest, where)
-  if (!Array.isArray(values)) throw refused(`${where}.${shown(name)} must be a list of values`)
-  if (values.length > QUERY_CLAUSES_MAX) {
-    throw refused(`${where}: over ${QUERY_CLAUSES_MAX} values (QUERY_CLAUSES_MAX)`)
-  }
-  return anyOf(values.map((one) => valueClause(name, one, `${where}.${shown(name)}`, true)))
-}
-
-function readPhrase(value: unknown, where: string): Query {
-  const named = readNamed(value, where, 'query', ['slop', 'zero_terms_query'])
-  if (Number(named.members.slop ?? 0) !== 0) throw refused(`${named.at}.slop is not supported`)
-  return valueClause(named.name, named.value, named.at, false)
-}
-
-function readMatch(value: unknown, where: string): Query {
-  const named = readNamed(value, where, 'query', ['operator', 'lenient', 'zero_terms_query'])
-  const text = readScalar(named.value, named.at)
-  const words = text.split(/\s+/).filter((word) => word !== '')
-  if (words.length < 2) return valueClause(named.name, text, named.at, false)
-  const clauses = words.map((word) => valueClause(named.name, word, named.at, false))
-  const operator = String(named.members.operator ?? 'or').toLowerCase()
-  return operator === 'and' ? allOf(clauses) : anyOf(clauses)
-}
-
-const CASE = ['case_insensitive', 'rewrite']
-
-function refuseCase(members: Members, where: string): void {
-  const { case_insensitive: given } = members
-  if (given === undefined || !readFlag(given, `${where}.case_insensitive`)) return
-  throw refused(`${where}.case_insensitive: write a regular expression: /…/i`)
-}
-
-function readWildcard(value: unknown, where: string): Query {
-  const isByValue = JSON.stringify(value).includes('"wildcard"')
-  const named = readNamed(value, where, isByValue ? 'wildcard' : 'value', CASE)
-  refuseCase(named.members, named.at)
-  const text = readText(named.value, named.at)
-  const tokens: Pattern[number][] = []
-  for (let at = 0; at < text.length; at++) {
-    const char = text[at]!
-    const last = tokens.at(-1)
-    const literal = (more: string) => {
-      if (last?.kind === 'literal')
-        tokens[tokens.length - 1] = { kind: 'literal', text: last.text + more }
-      else tokens.push({ kind: 'literal', text: more })
-    }
-    if (char === '\\' && at + 1 < text.length) literal(text[++at]!)
-    else if (char === '?') tokens.push({ kind: 'one' })
-    else if (char !== '*') literal(char)
-    else if (last?.kind !== 'many') tokens.push({ kind: 'many' })
-  }
-  return patternClause(named.name, tokens, named.at)
-}
-
-function readPrefix(value: unknown, where: string): Query {
-  const named = readNamed(value, where, 'value', CASE)
-  refuseCase(named.members, named.at)
-  const text = readText(named.value, named.at)
-  const start = text === '' ? [] : [{ kind: 'literal', text } as const]
-  return patternClause(named.name, [...start, { kind: 'many' }], named.at)
-}
-
-function patternClause(name: string, pattern: Pattern, where: string): Query {
-  const field = meantField(name, where)
-  const [first] = pattern
-  const isPlain = pattern.every(({ kind }) => kind === 'literal')
-  if (isPlain) return valueClause(name, first?.kind === 'literal' ? first.text : '', where, true)
-  const test: Test =
-    pattern.length === 1 && first?.kind === 'many'
-      ? { kind: 'exists', ...NOWHERE }
-      : { kind: 'wildcard', pattern, isWhole: true, ...NOWHERE }
-  return clauseOf(field, test, where)
-}
-
-/** Lucene's expressions match the whole value. */
-function readRegexp(value: unknown, where: string): Query {
-  const named = readNamed(value, where, 'value', [...CASE, 'flags', 'max_determinized_states'])
-  const { case_insensitive: anyCase } = named.members
-  const source = `^(?:${readText(named.value, named.at)})$`
-  const ignoreCase = anyCase !== undefined && readFlag(anyCase, `${named.at}.case_insensitive`)
-  const test: Test = { kind: 'regex', source, ignoreCase, ...NOWHERE }
-  return clauseOf(meantField(named.name, named.at), test, named.at)
 }

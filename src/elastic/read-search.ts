@@ -186,9 +186,8 @@ function readSearchAfter(
     return (isTimed ? tryParseTimedId(one) : tryParseEventId(one)) !== undefined
   })
   if (typeof cursor === 'string') return cursor
-  throw refused(
-    `search_after must be the sort of a hit of the same ${isDescending ? 'descending' : 'ascending'} search`,
-  )
+  const direction = isDescending ? 'descending' : 'ascending'
+  throw refused(`search_after must be the sort of a hit of the same ${direction} search`)
 }
 
 function readSource(value: unknown): boolean {

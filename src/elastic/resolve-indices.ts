@@ -16,7 +16,7 @@ export interface IndexOptions {
 const EXPRESSION_CHARS_MAX = 4_096
 const PARTS_MAX = 1_000
 const ALL = ['', '*', '_all']
-/** `-2026.11.29`, `-2026.11`, `-2026.48`, `-2026`, with dots or hyphens; and a rollover's number. */
+/** `-2026.11.29`, `-2026.11`, `-2026`, with dots or hyphens; and a rollover's number. */
 const DATE = /[-_.]\d{4}(?:[.\-_]\d{2}){0,3}(?:-\d{6})?$/
 
 /** The streams of one principal, listed once for a request. */

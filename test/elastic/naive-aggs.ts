@@ -145,9 +145,14 @@ function naiveBuckets(
   events: readonly NaiveEvent[],
   around: Around,
 ): Any {
-  const below = (some: readonly NaiveEvent[]) => ({
+  // What is not shown says nothing of the kinds below it.
+  const below = (some: readonly NaiveEvent[], isShown = true) => ({
     doc_count: some.length,
-    ...naiveLevel(aggs, some, { ...around, depth: around.depth + 1 }),
+    ...naiveLevel(aggs, some, {
+      ...around,
+      depth: around.depth + 1,
+      kinds: isShown ? around.kinds : new Map(),
+    }),
   })
   if (kind === 'filters') {
     const entries = Object.entries<Any>(body.filters).map(([name, filter]) => {
@@ -163,7 +168,7 @@ function naiveBuckets(
   return buckets
 }
 
-type Below = (events: readonly NaiveEvent[]) => Any
+type Below = (events: readonly NaiveEvent[], isShown?: boolean) => Any
 
 const KINDS = ['string', 'number', 'boolean']
 
@@ -186,7 +191,7 @@ function naiveTerms(body: Any, events: readonly NaiveEvent[], below: Below, arou
     if (typeof a === 'number') return a - (b as number)
     return Buffer.compare(Buffer.from(String(a)), Buffer.from(String(b)))
   }
-  const rows = [...groups].map(([key, some]) => ({ key, bucket: below(some) }))
+  const rows = [...groups].map(([key, events]) => ({ key, events, bucket: below(events, false) }))
   const some = rows.filter(({ bucket }) => bucket.doc_count >= (body.min_doc_count ?? 1))
   some.sort((a, b) => {
     const ties = compare(a.key, b.key)
@@ -204,10 +209,10 @@ function naiveTerms(body: Any, events: readonly NaiveEvent[], below: Below, arou
   const others = some.slice(body.size).reduce((sum, { bucket }) => sum + bucket.doc_count, 0)
   return {
     sum_other_doc_count: others,
-    buckets: shown.map(({ key, bucket }) => {
+    buckets: shown.map(({ key, events: of }) => {
       const members =
         typeof key === 'boolean' ? { key: Number(key), key_as_string: `${key}` } : { key }
-      return { ...members, ...bucket }
+      return { ...members, ...below(of) }
     }),
   }
 }

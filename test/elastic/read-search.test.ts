@@ -105,11 +105,6 @@ test('what is not understood is refused, with the place and the reason', () => {
   const deep = (levels: number): unknown => {
     return levels === 0 ? { match_all: {} } : { bool: { must: deep(levels - 1) } }
   }
-  const aggs = (agg: unknown) => ({ size: 0, query: TIME, aggs: { a: agg } })
-  const levels = (count: number): unknown => ({
-    terms: { field: 'x' },
-    ...(count > 0 && { aggs: { b: levels(count - 1) } }),
-  })
   for (const [body, reason] of [
     [{ query: { script: { script: '1' } } }, /^query: "script" is not supported$/],
     [{ query: { bool: { filter: [{ geo_shape: {} }] } } }, /query\.bool\.filter: "geo_shape"/],
@@ -130,6 +125,18 @@ test('what is not understood is refused, with the place and the reason', () => {
     [{ script_fields: { a: {} } }, /scripts are not run/],
     [{ pit: { id: 'x' } }, /pages exactly/],
     [{ nonsense: 1 }, /^search: "nonsense" is not supported$/],
+  ] as const) {
+    assertRefused(body, reason)
+  }
+})
+
+test('aggregations that are not understood, or too many, are refused', () => {
+  const aggs = (agg: unknown) => ({ size: 0, query: TIME, aggs: { a: agg } })
+  const levels = (count: number): unknown => ({
+    terms: { field: 'x' },
+    ...(count > 0 && { aggs: { b: levels(count - 1) } }),
+  })
+  for (const [body, reason] of [
     [aggs({ geotile_grid: {} }), /not supported/],
     [aggs({ avg: { field: 'n', script: '_value * 2' } }), /scripts are not run/],
     [aggs({ avg: { field: '_level' } }), /avg is of numbers/],
@@ -171,13 +178,17 @@ test('what is not understood is refused, with the place and the reason', () => {
       /must be MovingFunctions/,
     ],
   ] as const) {
-    assert.throws(
-      () => readSearch(JSON.parse(JSON.stringify(body)), NOW),
-      (cause) => cause instanceof IngestError && reason.test(cause.message),
-      `${JSON.stringify(body).slice(0, 200)}: ${reason}`,
-    )
+    assertRefused(body, reason)
   }
 })
+
+function assertRefused(body: unknown, reason: RegExp): void {
+  assert.throws(
+    () => readSearch(JSON.parse(JSON.stringify(body)), NOW),
+    (cause) => cause instanceof IngestError && reason.test(cause.message),
+    `${JSON.stringify(body).slice(0, 200)}: ${reason}`,
+  )
+}
 
 const TIME = { range: { '@timestamp': { gte: 'now-1h', lte: 'now' } } }
 

@@ -1,6 +1,6 @@
 /**
- * Goal: an answer that is not whole never looks whole: it says `timed_out`, and to an alert it is an
- * error. One search that fails does not touch the others. Streams are found as indices are.
+ * Goal: an answer that is not whole never looks whole: it says `timed_out`, and to an alert it is
+ * an error. One search that fails does not touch the others. Streams are found as indices are.
  * Method: the functions behind the routes, with sources that say how far they are.
  */
 import assert from 'node:assert/strict'

@@ -6,8 +6,10 @@ import { refused } from '../members.ts'
 
 type Value = (variables: ReadonlyMap<string, number>) => number
 
-const TOKEN =
-  /\s*(?:([0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?)[dDfFlL]?|([A-Za-z_][A-Za-z0-9_.]*)|([<>=!]=|[-+*/%()?:<>,;]))/y
+const NUMBER = '([0-9]*\\.?[0-9]+(?:[eE][+-]?[0-9]+)?)[dDfFlL]?'
+const NAME = '([A-Za-z_][A-Za-z0-9_.]*)'
+const OPERATOR = '([<>=!]=|[-+*/%()?:<>,;])'
+const TOKEN = new RegExp(`\\s*(?:${NUMBER}|${NAME}|${OPERATOR})`, 'y')
 const SCRIPT_CHARS_MAX = 1_000
 const LEVELS_MAX = 32
 const FUNCTIONS: Readonly<Record<string, (...numbers: number[]) => number>> = {

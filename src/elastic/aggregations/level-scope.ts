@@ -10,8 +10,8 @@ import {
   JSON_NUMBER,
 } from '../../model/aggregates.ts'
 import type { AggregateTask } from '../../store/projection/reads/aggregate-store.ts'
+import { allOf, anyOf, noneOf } from '../join-queries.ts'
 import { meantScalar, NOWHERE } from '../meant-fields.ts'
-import { allOf, anyOf, noneOf } from '../read-query.ts'
 import type { BucketAgg, FiltersAgg, TermsAgg } from './agg-tree.ts'
 
 export interface Scope {
@@ -98,4 +98,29 @@ function chosenText(values: readonly GroupValue[]): string {
   return values
     .map(({ kind, text }) => `${GROUP_KINDS.indexOf(kind)}:${Buffer.byteLength(text)}:${text}`)
     .join('')
+}
+
+/** What events are grouped by. */
+export function keyOf(agg: Exclude<BucketAgg, FiltersAgg>): GroupKey {
+  const { name } = agg
+  switch (agg.kind) {
+    case 'terms':
+      return { ...agg.field, name, ...(agg.missing && { missing: agg.missing }) }
+    case 'date_histogram':
+      return { kind: 'bucket', name, buckets: agg.buckets }
+    case 'histogram':
+      return { ...agg.field, name, steps: { size: agg.step, offset: agg.offset } }
+  }
+}
+
+/** Among the task's aggregates, of which the first counts. */
+export function orderIndex({ order, children }: TermsAgg): number {
+  const { by } = order
+  if (by === '_count' || by === '_key') return 0
+  let at = 1
+  for (const metric of children.metrics) {
+    if (metric.name === by.metric) return at + (metric.orderBy(by.property) ?? 0)
+    at += metric.aggregates.length
+  }
+  return 0
 }

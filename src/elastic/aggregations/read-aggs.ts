@@ -71,9 +71,8 @@ class AggReader {
         throw refused(`aggs: over ${ELASTIC_AGGS_MAX} aggregations (ELASTIC_AGGS_MAX)`)
       }
       if (name === '' || name.length > NAME_CHARS_MAX || /[[\]>]/.test(name)) {
-        throw refused(
-          `${where}: the name of an aggregation has 1 to ${NAME_CHARS_MAX} characters, and none of [ ] >`,
-        )
+        const rule = `has 1 to ${NAME_CHARS_MAX} characters, and none of [ ] >`
+        throw refused(`${where}: the name of an aggregation ${rule}`)
       }
       const at = `${where}.${shown(name)}`
       const { aggs, aggregations, meta: _, ...kinds } = readObject(body, at)

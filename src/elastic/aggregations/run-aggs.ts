@@ -12,15 +12,13 @@ import type { Query } from '../../language/query-tree.ts'
 import { ELASTIC_BUCKETS_MAX } from '../../limits.ts'
 import type { GroupKey, GroupValue } from '../../model/aggregates.ts'
 import { bucketStartMs } from '../../read/aggregate/buckets.ts'
-import { groupJson } from '../../read/aggregate/group-json.ts'
 import type {
   AggregateResult,
-  AggregateRow,
   AggregateTask,
 } from '../../store/projection/reads/aggregate-store.ts'
 import type { Aggregate } from '../../store/projection/reads/parts.ts'
 import { refused } from '../members.ts'
-import { type Json, RawJson } from '../raw-json.ts'
+import type { Json } from '../raw-json.ts'
 import type {
   AggTree,
   Answers,
@@ -28,13 +26,25 @@ import type {
   DateHistogramAgg,
   FiltersAgg,
   HistogramAgg,
-  Metric,
-  Pipeline,
   SeriesBucket,
   TermsAgg,
 } from './agg-tree.ts'
 import { fillSteps, fillTimes } from './fill-buckets.ts'
-import { narrowed, type Scope } from './level-scope.ts'
+import {
+  aggregatesOf,
+  byParents,
+  type Found,
+  filtersAnswer,
+  foundOf,
+  type Level,
+  metricAnswers,
+  metricsOf,
+  NO_ROW,
+  runAll,
+  runPipelines,
+  termKey,
+} from './found-buckets.ts'
+import { keyOf, narrowed, orderIndex, type Scope } from './level-scope.ts'
 import { textsOfNothing } from './metrics.ts'
 
 /** A search's part of each task. */
@@ -59,26 +69,6 @@ export interface AggsAnswer {
 
 const COUNT: Aggregate = { fn: 'count', field: undefined, query: undefined, name: 'count' }
 const BY_COUNT = { of: 'aggregate', index: 0, isDescending: true } as const
-/** A bucket while its answer is made. */
-interface Found {
-  readonly parent: string
-  readonly id: string
-  /** Of the fields that lead here. */
-  readonly group: readonly GroupValue[]
-  readonly key: number | string
-  /** The members of its key. */
-  readonly keyMembers: Answers
-  readonly docCount: number
-  readonly bucketMs: number | undefined
-  readonly texts: readonly string[]
-}
-
-/** The buckets of one parent, with what is said of them together. */
-interface Level {
-  readonly found: Found[]
-  readonly about: Answers
-}
-
 const ROOT = ''
 
 export async function runAggs(tree: AggTree, run: AggsRun): Promise<AggsAnswer> {
@@ -248,7 +238,7 @@ class AggsRunner {
       ...(agg.eventsMin > 1 && { eventsMin: agg.eventsMin }),
     })
     const rows = result.rows.filter(({ group }) => group[fields]?.kind !== 'null')
-    const levels = group(rows, fields, parents)
+    const levels = byParents(rows, fields, parents)
     const kinds = this.#kinds.get(agg) ?? new Set()
     this.#kinds.set(agg, kinds)
     for (const row of [...levels.values()].flat()) kinds.add(row.group[fields]!.kind)
@@ -305,7 +295,7 @@ class AggsRunner {
     })
     if (parents.length === 1 && parents[0] === ROOT) this.#heard(Number(result.total), true)
     const all = new Map<string, Level>()
-    for (const [parent, rows] of group(result.rows, fields, parents)) {
+    for (const [parent, rows] of byParents(result.rows, fields, parents)) {
       const byIndex = new Map(rows.map((row) => [row.bucket ?? 0, row]))
       const indexes = fillTimes(agg, byIndex)
       const found = indexes.map((index): Found => {
@@ -340,7 +330,7 @@ class AggsRunner {
     if (rows.length > ELASTIC_BUCKETS_MAX) throw tooMany(rows.length)
     const known = rows.filter(({ group: values }) => values[fields]?.kind === 'number')
     const all = new Map<string, Level>()
-    for (const [parent, some] of group(known, fields, parents)) {
+    for (const [parent, some] of byParents(known, fields, parents)) {
       const byIndex = new Map(some.map((row) => [Number(row.group[fields]!.text), row]))
       const found = fillSteps(agg, byIndex).map((index): Found => {
         const key = index * agg.step + agg.offset
@@ -374,7 +364,7 @@ class AggsRunner {
         aggregates: [COUNT, ...aggregatesOf(metrics)],
         ...(scope.keys.length > 0 && { isUnordered: true }),
       })
-      const byParent = group(rows, fields, parents)
+      const byParent = byParents(rows, fields, parents)
       const below = await this.#below(agg.children, narrow, parents)
       for (const parent of parents) {
         const row = byParent.get(parent)?.[0] ?? NO_ROW
@@ -394,141 +384,9 @@ class AggsRunner {
   }
 }
 
-/** A row of what has no events. */
-const NO_ROW: AggregateRow = {
-  group: [],
-  isOthers: false,
-  bucket: undefined,
-  values: [],
-  leftOut: [],
-}
-
 function tooMany(count: number): Error {
   const limit = `${ELASTIC_BUCKETS_MAX} (ELASTIC_BUCKETS_MAX)`
   const repair = 'take a longer interval, fewer terms, or a shorter range'
   const reason = `the aggregations make up to ${count} buckets, over ${limit}; ${repair}`
   return refused(reason, 'too_many_buckets_exception')
-}
-
-function keyOf(agg: Exclude<BucketAgg, FiltersAgg>): GroupKey {
-  const { name } = agg
-  switch (agg.kind) {
-    case 'terms':
-      return { ...agg.field, name, ...(agg.missing && { missing: agg.missing }) }
-    case 'date_histogram':
-      return { kind: 'bucket', name, buckets: agg.buckets }
-    case 'histogram':
-      return { ...agg.field, name, steps: { size: agg.step, offset: agg.offset } }
-  }
-}
-
-function aggregatesOf(metrics: readonly Metric[]): Aggregate[] {
-  return metrics.flatMap(({ aggregates }) => aggregates)
-}
-
-/** Among the task's aggregates, of which the first counts. */
-function orderIndex({ order, children }: TermsAgg): number {
-  const { by } = order
-  if (by === '_count' || by === '_key') return 0
-  let at = 1
-  for (const metric of children.metrics) {
-    if (metric.name === by.metric) return at + (metric.orderBy(by.property) ?? 0)
-    at += metric.aggregates.length
-  }
-  return 0
-}
-
-function idOf(values: readonly GroupValue[], bucket: number | undefined): string {
-  const text = values.map(({ kind, text: of }) => `${kind}:${of.length}:${of};`).join('')
-  return bucket === undefined ? text : `${text}@${bucket}`
-}
-
-/** Rows by their parents: what the first `fields` values say, and the bucket where it is one's. */
-function group(
-  rows: readonly AggregateRow[],
-  fields: number,
-  parents: readonly string[],
-): Map<string, AggregateRow[]> {
-  const all = new Map<string, AggregateRow[]>(parents.map((id) => [id, []]))
-  for (const row of rows) {
-    const values = row.group.slice(0, fields)
-    const list = all.get(idOf(values, row.bucket)) ?? all.get(idOf(values, undefined))
-    list?.push(row)
-  }
-  return all
-}
-
-function foundOf(row: AggregateRow, parent: string, fields: number): Found {
-  const values = row.group.slice(0, fields)
-  return {
-    parent,
-    id: idOf(values, row.bucket),
-    group: values,
-    key: '',
-    keyMembers: {},
-    docCount: Number(row.values[0] ?? 0),
-    bucketMs: undefined,
-    texts: row.values.slice(1),
-  }
-}
-
-function termKey(value: GroupValue): Pick<Found, 'key' | 'keyMembers'> {
-  const { kind, text } = value
-  if (kind === 'boolean') {
-    const key = text === 'true' ? 1 : 0
-    return { key, keyMembers: { key, key_as_string: text } }
-  }
-  if (kind === 'other') return { key: text, keyMembers: { key: text } }
-  const written = kind === 'number' ? new RawJson(groupJson(value)) : text
-  return { key: kind === 'number' ? Number(text) : text, keyMembers: { key: written } }
-}
-
-function metricAnswers(
-  metrics: readonly Metric[],
-  texts: readonly string[],
-  place: Parameters<Metric['finish']>[1],
-): Answers {
-  const answers: Answers = {}
-  let at = 0
-  for (const metric of metrics) {
-    const end = at + metric.aggregates.length
-    answers[metric.name] = metric.finish(texts.slice(at, end), place)
-    at = end
-  }
-  return answers
-}
-
-function metricsOf({ metrics }: AggTree, { texts, docCount, bucketMs }: Found): Answers {
-  const known = texts.length === 0 ? metrics.flatMap(textsOfNothing) : texts
-  return metricAnswers(metrics, known, { bucketMs, docCount })
-}
-
-function filtersAnswer({ form }: FiltersAgg, series: readonly SeriesBucket[]): Json {
-  const shown = series.map(({ docCount, answers }): Json => ({ doc_count: docCount, ...answers }))
-  if (form === 'filter') return shown[0]
-  if (form === 'list') return { buckets: shown }
-  return { buckets: Object.fromEntries(series.map(({ key }, index) => [key, shown[index]])) }
-}
-
-/** Those along a list of buckets, and in each bucket those of the lists in it. */
-function runAll(pipelines: readonly Pipeline[], series: readonly SeriesBucket[]): void {
-  for (const { answers } of series) runPipelines(pipelines, [], answers, true)
-  runPipelines(pipelines, series, {}, false)
-}
-
-/** In the order of what they need. */
-function runPipelines(
-  pipelines: readonly Pipeline[],
-  series: readonly SeriesBucket[],
-  siblings: Answers,
-  ofSiblings: boolean,
-): void {
-  let waiting = pipelines.filter(({ isSibling }) => isSibling === ofSiblings)
-  while (waiting.length > 0) {
-    const names = new Set(waiting.map(({ name }) => name))
-    const ready = waiting.filter(({ needs }) => !needs.some((name) => names.has(name)))
-    for (const pipeline of ready) pipeline.run(series, siblings)
-    if (ready.length === 0) return
-    waiting = waiting.filter((one) => !ready.includes(one))
-  }
 }

@@ -189,7 +189,7 @@ test('every other probe needs a valid key, and any user name will do', async () 
   }
 })
 
-test('a token reads, in each form of a credential; a key never reads, a token never writes', async () => {
+test('a token reads by each credential and never writes, a key never reads', async () => {
   const api = new Api(service)
   const other = await api.createStream()
   const created = await api.rest('/v1/tokens', 'POST', {
@@ -239,7 +239,7 @@ test('a token reads, in each form of a credential; a key never reads, a token ne
   }
 })
 
-test('logs of Grafana: hits with their times and marks, and context without duplicates or gaps', async () => {
+test('logs of Grafana, and their context without duplicates or gaps', async () => {
   const api = new Api(service)
   const logs = await api.createStream()
   const atMs = Date.parse('2026-03-01T12:00:00Z')

@@ -7,7 +7,7 @@
  */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
@@ -16,7 +16,8 @@ import { Client as Client8 } from '@elastic/elasticsearch'
 import { Client as OpenSearchClient } from '@opensearch-project/opensearch'
 import { Client as Client7 } from 'elasticsearch-7'
 import { Client as Client9 } from 'elasticsearch-9'
-import { Api, type Stream } from '../../support/api.ts'
+import { panelLines } from '../../elastic/grafana-panel.ts'
+import { Api, call, NDJSON_TYPE, type Stream } from '../../support/api.ts'
 import { type SharedService, shareService } from '../../support/service.ts'
 
 const run = promisify(execFile)
@@ -199,6 +200,30 @@ test('@opensearch-project/opensearch: search, pages, aggregations', async () => 
   assertLevels(answer.body.aggregations)
 })
 
+test('each panel of the dashboard of events is answered, in one request', async () => {
+  // Tests run from `dist/`.
+  const url = new URL('../../../../deploy/grafana/stream.json', import.meta.url)
+  const { panels } = JSON.parse(readFileSync(url, 'utf8'))
+  const range = { fromMs: START_MS, toMs: START_MS + 600_000, interval: '10s' }
+  const targets = panels.flatMap((panel: Any) => panel.targets)
+  const lines = targets.map((target: Any) => {
+    const query = target.query.replaceAll('$query', 'timeout')
+    return panelLines({ ...target, query }, range, name)
+  })
+  const authorization = `Basic ${Buffer.from(`grafana:${service.token}`).toString('base64')}`
+  const headers = { authorization, 'content-type': NDJSON_TYPE }
+  const body = lines.join('')
+  const answer = await call(`${service.url}/elastic/_msearch`, { method: 'POST', headers, body })
+  const { responses } = JSON.parse(answer.text)
+  assert.equal(responses.length, targets.length)
+  for (const [at, one] of responses.entries()) {
+    assert.equal(one.status, 200, `${panels[at].title}: ${JSON.stringify(one)}`)
+    const [first] = Object.values<Any>(one.aggregations)
+    assert.ok(first.buckets.length > 0 && one.timed_out === false, panels[at].title)
+  }
+  assert.equal(responses.at(-1).hits.hits.length, 200)
+})
+
 const PYTHON = `
 import json, sys
 url, token, index, kind = sys.argv[1:5]
@@ -224,7 +249,8 @@ while True:
     found += [hit['_source']['n'] for hit in hits]
     after = {'search_after': hits[-1]['sort']}
 answer = search(query=query, size=0, aggs=aggs, track_total_hits=True)
-print(json.dumps({'found': sorted(found), 'aggregations': answer['aggregations'], 'total': answer['hits']['total']}))
+told = {'aggregations': answer['aggregations'], 'total': answer['hits']['total']}
+print(json.dumps({'found': sorted(found), **told}))
 `
 
 const hasPython = await run('python3', ['-m', 'pip', '--version']).then(
