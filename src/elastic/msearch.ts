@@ -78,7 +78,7 @@ async function runOne(
     ignoresUnknown:
       ignoresUnknown !== undefined && readFlag(ignoresUnknown, 'header.ignore_unavailable'),
   })
-  const body = readSearch(parseLine(of.body, 'search'), run.deps.nowMs())
+  const body = readSearch(parseLine(of.body, 'search'), run.nowMs)
   return await runSearch({ ...run, mustBeWhole }, body, streams)
 }
 

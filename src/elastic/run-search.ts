@@ -34,6 +34,8 @@ export interface ElasticDeps {
 /** What the searches of one request share. */
 export interface SearchRun {
   readonly deps: ElasticDeps
+  /** All of them ask at the same moment. */
+  readonly nowMs: number
   readonly scans: SharedScans
   /** What is known of streams, by their ids. */
   readonly opened: Map<string, ReturnType<OpenStreams>>
@@ -44,7 +46,7 @@ export interface SearchRun {
 
 export function newRun(deps: ElasticDeps, signal: AbortSignal, mustBeWhole: boolean): SearchRun {
   const scans = new SharedScans(deps.runAggregate, signal)
-  return { deps, scans, opened: new Map(), signal, mustBeWhole }
+  return { deps, nowMs: deps.nowMs(), scans, opened: new Map(), signal, mustBeWhole }
 }
 
 const NS_PER_MS = 1_000_000n
@@ -132,9 +134,8 @@ async function openCounting(
   body: SearchBody,
   streams: readonly Stream[],
 ): Promise<Counting> {
-  const { deps } = run
+  const { nowMs } = run
   const { range, clock } = body
-  const nowMs = deps.nowMs()
   const endMs = performance.now() + body.timeoutMs
   const untilMs = range?.untilMs ?? nowMs + 1
   const opened =

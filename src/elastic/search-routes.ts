@@ -101,7 +101,7 @@ async function openSearch(deps: SearchRoutesOptions, request: HttpRequest, index
   const indices = new Indices(deps.streams, request.principal)
   const streams = await indices.resolve(index, options)
   const run = newRun(deps, request.signal, options.mustBeWhole)
-  return { body: readSearch(members, deps.nowMs()), streams, run, options }
+  return { body: readSearch(members, run.nowMs), streams, run, options }
 }
 
 async function answerSearch(

@@ -41,7 +41,13 @@ function between(indexes: readonly number[]): number[] {
   const first = indexes.reduce((a, b) => Math.min(a, b))
   const count = indexes.reduce((a, b) => Math.max(a, b)) - first + 1
   if (count <= ELASTIC_BUCKETS_MAX) return Array.from({ length: count }, (_, at) => first + at)
+  throw tooManyBuckets(count)
+}
+
+/** Past `ELASTIC_BUCKETS_MAX`. */
+export function tooManyBuckets(count: number): Error {
   const limit = `${ELASTIC_BUCKETS_MAX} (ELASTIC_BUCKETS_MAX)`
-  const reason = `the histogram has ${count} buckets, over ${limit}; take a larger interval`
-  throw refused(reason, 'too_many_buckets_exception')
+  const repair = 'take a longer interval, fewer terms, or a shorter range'
+  const reason = `the aggregations make up to ${count} buckets, over ${limit}; ${repair}`
+  return refused(reason, 'too_many_buckets_exception')
 }

@@ -7,17 +7,17 @@
  * Metrics of a level are aggregates of its query. `filters` add a condition to all below them.
  */
 import { mainTurns } from '../../api/main-turns.ts'
-import { conjoin } from '../../language/combine.ts'
 import type { Query } from '../../language/query-tree.ts'
 import { ELASTIC_BUCKETS_MAX } from '../../limits.ts'
 import type { GroupKey, GroupValue } from '../../model/aggregates.ts'
 import { bucketStartMs } from '../../read/aggregate/buckets.ts'
 import type {
   AggregateResult,
+  AggregateRow,
   AggregateTask,
 } from '../../store/projection/reads/aggregate-store.ts'
 import type { Aggregate } from '../../store/projection/reads/parts.ts'
-import { refused } from '../members.ts'
+import { allOf } from '../join-queries.ts'
 import type { Json } from '../raw-json.ts'
 import type {
   AggTree,
@@ -29,7 +29,7 @@ import type {
   SeriesBucket,
   TermsAgg,
 } from './agg-tree.ts'
-import { fillSteps, fillTimes } from './fill-buckets.ts'
+import { fillSteps, fillTimes, tooManyBuckets } from './fill-buckets.ts'
 import {
   aggregatesOf,
   byParents,
@@ -68,6 +68,8 @@ export interface AggsAnswer {
 }
 
 const COUNT: Aggregate = { fn: 'count', field: undefined, query: undefined, name: 'count' }
+/** Aggregates of a scan for several filters. */
+const FILTERED_MAX = 40
 const BY_COUNT = { of: 'aggregate', index: 0, isDescending: true } as const
 const ROOT = ''
 
@@ -191,7 +193,7 @@ class AggsRunner {
   #spend(count: number): void {
     this.#buckets += count
     if (this.#buckets <= ELASTIC_BUCKETS_MAX) return
-    throw tooMany(this.#buckets)
+    throw tooManyBuckets(this.#buckets)
   }
 
   async #level(
@@ -215,7 +217,7 @@ class AggsRunner {
     parents: readonly string[],
   ): Promise<Map<string, Level>> {
     if (agg.size * parents.length > ELASTIC_BUCKETS_MAX && parents.length > 1) {
-      throw tooMany(agg.size * parents.length)
+      throw tooManyBuckets(agg.size * parents.length)
     }
     const fields = scope.keys.filter(({ kind }) => kind !== 'bucket').length
     const ofBuckets = scope.keys.length > fields
@@ -286,7 +288,7 @@ class AggsRunner {
   ): Promise<Map<string, Level>> {
     const { buckets } = agg
     const most = buckets.count * Math.max(1, parents.length)
-    if (most > ELASTIC_BUCKETS_MAX) throw tooMany(most)
+    if (most > ELASTIC_BUCKETS_MAX) throw tooManyBuckets(most)
     const fields = scope.keys.length
     const result = await this.#ask(scope, {
       keys: [...scope.keys, this.#keyOf(agg)],
@@ -327,7 +329,7 @@ class AggsRunner {
       order: { of: 'key', index: fields, isDescending: false },
       within: { keys: fields, ofBuckets },
     })
-    if (rows.length > ELASTIC_BUCKETS_MAX) throw tooMany(rows.length)
+    if (rows.length > ELASTIC_BUCKETS_MAX) throw tooManyBuckets(rows.length)
     const known = rows.filter(({ group: values }) => values[fields]?.kind === 'number')
     const all = new Map<string, Level>()
     for (const [parent, some] of byParents(known, fields, parents)) {
@@ -348,31 +350,43 @@ class AggsRunner {
     return all
   }
 
+  /** The rows of each filter: as many as fit one scan are conditions of its aggregates. */
+  async #countFilters({ filters, children }: FiltersAgg, scope: Scope) {
+    const own = [COUNT, ...aggregatesOf(children.metrics)]
+    const atOnce = Math.max(1, Math.floor(FILTERED_MAX / own.length))
+    const all: AggregateRow[][] = []
+    for (let start = 0; start < filters.length; start += atOnce) {
+      const some = filters.slice(start, start + atOnce)
+      const aggregates = some.flatMap(({ query }) => {
+        return own.map((one) => (query.kind === 'all' ? one : { ...one, query }))
+      })
+      const isUnordered = scope.keys.length > 0
+      const { rows } = await this.#ask(scope, { aggregates, ...(isUnordered && { isUnordered }) })
+      for (const at of some.keys()) {
+        const [from, to] = [at * own.length, (at + 1) * own.length]
+        all.push(rows.map((row) => ({ ...row, values: row.values.slice(from, to) })))
+      }
+    }
+    return all
+  }
+
   async #filters(
     agg: FiltersAgg,
     scope: Scope,
     parents: readonly string[],
   ): Promise<Map<string, Json>> {
-    const { metrics } = agg.children
     const fields = scope.keys.filter(({ kind }) => kind !== 'bucket').length
     const lists = new Map<string, SeriesBucket[]>(parents.map((id) => [id, []]))
     this.#spend(agg.filters.length * parents.length)
-    for (const { name, query } of agg.filters) {
-      const both = scope.query.kind === 'all' ? query : conjoin('and', [scope.query, query])
-      const narrow = { ...scope, query: query.kind === 'all' ? scope.query : both }
-      const { rows, total } = await this.#ask(narrow, {
-        aggregates: [COUNT, ...aggregatesOf(metrics)],
-        ...(scope.keys.length > 0 && { isUnordered: true }),
-      })
-      const byParent = byParents(rows, fields, parents)
+    const counted = await this.#countFilters(agg, scope)
+    for (const [index, { name, query }] of agg.filters.entries()) {
+      const narrow = { ...scope, query: allOf([scope.query, query]) }
       const below = await this.#below(agg.children, narrow, parents)
+      const rows = byParents(counted[index]!, fields, parents)
       for (const parent of parents) {
-        const row = byParent.get(parent)?.[0] ?? NO_ROW
-        const one = foundOf(row, parent, fields)
-        const docCount = scope.keys.length === 0 ? Number(total) : one.docCount
-        const members = metricsOf(agg.children, { ...one, docCount })
-        const inner = below.get(parent)
-        lists.get(parent)!.push({ key: name, docCount, answers: { ...members, ...inner } })
+        const one = foundOf(rows.get(parent)?.[0] ?? NO_ROW, parent, fields)
+        const answers = { ...metricsOf(agg.children, one), ...below.get(parent) }
+        lists.get(parent)!.push({ key: name, docCount: one.docCount, answers })
       }
     }
     const answers = new Map<string, Json>()
@@ -382,11 +396,4 @@ class AggsRunner {
     }
     return answers
   }
-}
-
-function tooMany(count: number): Error {
-  const limit = `${ELASTIC_BUCKETS_MAX} (ELASTIC_BUCKETS_MAX)`
-  const repair = 'take a longer interval, fewer terms, or a shorter range'
-  const reason = `the aggregations make up to ${count} buckets, over ${limit}; ${repair}`
-  return refused(reason, 'too_many_buckets_exception')
 }
