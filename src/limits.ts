@@ -414,6 +414,22 @@ export const COMPLETE_MS_MAX = 1_000
 export const EXPORTS_MAX = 8
 /** Damaged segments that the last line of an export names; it counts the events of all. */
 export const EXPORT_DAMAGED_MAX = 100
+/** Requests in Elasticsearch's form: bodies, searches of one, hits and buckets of a search. */
+export const ELASTIC_BODY_BYTES_MAX = MIB
+export const ELASTIC_SEARCHES_MAX = 100
+export const ELASTIC_HITS_MAX = 10_000
+export const ELASTIC_HITS_BYTES_MAX = 32 * MIB
+export const ELASTIC_BUCKETS_MAX = 65_535
+/** Aggregations and filters of one search, how deep they are, and how many queries that makes. */
+export const ELASTIC_AGGS_MAX = 100
+export const ELASTIC_LEVELS_MAX = 5
+export const ELASTIC_SCANS_MAX = 100
+/** Buckets of a moving window. */
+export const ELASTIC_WINDOW_MAX = 10_000
+/** Fields that a list of them has. */
+export const ELASTIC_FIELDS_MAX = 20_000
+/** An answer that ends later than what is projected by more than this is not whole. */
+export const ELASTIC_LAG_MS_MAX = 10_000
 /** A request of an agent (MCP); how long a call may take; what its result is cut to. */
 export const MCP_BODY_BYTES_MAX = 4 * MIB
 export const MCP_CALL_MS_MAX = 60_000

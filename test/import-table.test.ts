@@ -18,6 +18,7 @@ const STAGES = [
   'retain',
   'read',
   'agents',
+  'elastic',
 ]
 const LEAVES = [
   'src/model/',
@@ -152,6 +153,8 @@ const TABLE: readonly (readonly [path: string, allowed: readonly string[]])[] = 
   ['src/tail/', LEAVES],
   ['src/serve/', [...SUPPORT, ...USE_CASES]],
   ['src/agents/', [...SUPPORT, ...USE_CASES]],
+  ['src/elastic/aggregations/', [...SUPPORT, ...USE_CASES, 'src/elastic/']],
+  ['src/elastic/', [...SUPPORT, ...USE_CASES, 'src/elastic/aggregations/']],
   ['src/console/', SUPPORT],
   ['src/follow/', LEAVES],
   // These tell what happens through interfaces of their own: they know no HTTP, and no metrics.

@@ -61,8 +61,9 @@ async function measureRow(
   { runs, isServiceAlone }: { readonly runs: number; readonly isServiceAlone: boolean },
 ): Promise<RowResult> {
   const { rest, engine, scene } = subject
-  const path = `/v1/streams/${subject.stream.id}${row.path}`
-  const body = JSON.stringify(row.body(scene))
+  const path = row.isAtRoot ? row.path : `/v1/streams/${subject.stream.id}${row.path}`
+  const asked = row.body(scene)
+  const body = typeof asked === 'string' ? asked : JSON.stringify(asked)
   const sql = row.sql(scene)
   const times: { readonly rest: number[]; readonly engine: number[] } = { rest: [], engine: [] }
   let isEqual = true

@@ -21,9 +21,10 @@ export interface QueryRow {
   /** Milliseconds. */
   readonly mustMs: number
   readonly goalMs: number
-  /** Behind `/v1/streams/{id}`. */
+  /** Behind `/v1/streams/{id}`, or with `isAtRoot` as it is. */
   readonly path: string
-  readonly body: (scene: Scene) => object
+  readonly isAtRoot?: boolean
+  readonly body: (scene: Scene) => object | string
   readonly sql: (scene: Scene) => string
   readonly told: (answer: Answer) => Told
   readonly toldByEngine: (rows: readonly EngineRow[]) => Told
@@ -35,7 +36,20 @@ interface Answer {
   readonly rows?: readonly Readonly<Record<string, unknown>>[]
   readonly buckets?: readonly { _bucket: string; levels: Readonly<Record<string, number>> }[]
   readonly events?: readonly { readonly id: string }[]
+  /** Of `_msearch`. */
+  readonly responses?: readonly Panel[]
 }
+
+interface Panel {
+  readonly aggregations: Readonly<Record<string, PanelBuckets>>
+  readonly hits: { readonly hits: readonly unknown[] }
+}
+
+interface PanelBuckets {
+  readonly buckets: readonly PanelBucket[]
+}
+
+type PanelBucket = Readonly<Partial<Record<string, PanelBuckets>>> & { readonly doc_count: number }
 
 const BUCKETS_MAX = 120
 const STEPS_S = [1, 5, 10, 30, 60, 300]
@@ -108,6 +122,7 @@ export const QUERY_ROWS: readonly QueryRow[] = [
   newest('last100', '', ''),
   newest('last100_503', 'http.status:503', `${integer('http.status')} = 503`),
   newest('last100_word', 'upstream', `hasAllTokens(${folded('message')}, ['upstream'])`),
+  panels(),
 ]
 
 /** The step of buckets, seconds. */
@@ -235,4 +250,76 @@ function newest(name: string, query: string, condition: string): QueryRow {
     told: ({ events = [] }) => events.map(({ id }) => id),
     toldByEngine: (rows) => rows.map(({ s, o }) => `${s}-${o}`),
   }
+}
+
+/** A dashboard of Grafana: ten panels in one `_msearch`. Told is how many series and points it has. */
+function panels(): QueryRow {
+  const time = (scene: Scene, aggs: object = {}) => {
+    const histogram = { field: '_ingested_at', fixed_interval: `${stepOf(scene)}s` }
+    return { t: { date_histogram: { ...histogram, min_doc_count: 1 }, aggs } }
+  }
+  const by = (field: string, aggs: object = {}) => ({ g: { terms: { field, size: 100 }, aggs } })
+  const quantiles = { q: { percentiles: { field: DURATION, percents: [50, 99] } } }
+  const mean = { m: { avg: { field: DURATION } } }
+  const searches = (scene: Scene): (readonly [query: string, more: object])[] => [
+    ['*', { aggs: time(scene) }],
+    ['*', { aggs: by('_level', time(scene)) }],
+    ['*', { aggs: by('http.status', time(scene)) }],
+    ['*', { aggs: by('k8s.namespace', time(scene)) }],
+    ['*', { aggs: time(scene, quantiles) }],
+    ['*', { aggs: by('k8s.namespace', mean) }],
+    ['*', { aggs: { u: { cardinality: { field: 'user.id' } } } }],
+    ['http.status:>=500', { aggs: time(scene) }],
+    ['level:error', { aggs: by('http.status') }],
+    ['request', { aggs: time(scene), size: PAGE, sort: [{ _ingested_at: 'desc' }] }],
+  ]
+  return {
+    name: 'panels',
+    mustMs: 1_000,
+    goalMs: 500,
+    path: '/_msearch',
+    isAtRoot: true,
+    body: (scene) =>
+      searches(scene)
+        .map((one) => panelText(scene, one))
+        .join(''),
+    sql: panelsSql,
+    told: ({ responses = [] }) => responses.map(({ aggregations: { t, g } }) => pointsOf(t ?? g)),
+    toldByEngine: ([row = {}]) => Object.values(row).map(Number),
+  }
+}
+
+function panelText(
+  { fromMs, toMs }: Scene,
+  [query, more]: readonly [query: string, more: object],
+): string {
+  const range = { _ingested_at: { gte: fromMs, lte: toMs - 1, format: 'epoch_millis' } }
+  const filter = [{ range }, { query_string: { analyze_wildcard: true, query } }]
+  return `{}\n${JSON.stringify({ size: 0, query: { bool: { filter } }, ...more })}\n`
+}
+
+function pointsOf(list: PanelBuckets | undefined): number {
+  return (list?.buckets ?? []).reduce((sum, { t }) => sum + (t?.buckets.length ?? 1), 0)
+}
+
+function panelsSql(scene: Scene): string {
+  const b = bucketSql(scene)
+  const level = string('level')
+  const points = (columns: string, keys: string, condition = '') =>
+    `(SELECT count() FROM (SELECT ${columns} ${source(scene, condition)} GROUP BY ${keys}))`
+  const namespace = string('k8s.namespace')
+  const status = integer('http.status')
+  const word = `hasAllTokens(${folded('message')}, ['request'])`
+  return `SELECT ${[
+    points(`${b} AS b`, 'b'),
+    points(`${b} AS b, level AS v`, 'b, v', "level != ''"),
+    points(`${b} AS b, ${status} AS v`, 'b, v', `isNotNull(${status})`),
+    points(`${b} AS b, ${namespace} AS v`, 'b, v', `isNotNull(${namespace})`),
+    points(`${b} AS b, quantilesExact(0.5, 0.99)(${duration})`, 'b'),
+    points(`${namespace} AS v, avg(${duration})`, 'v', `isNotNull(${namespace})`),
+    `(SELECT uniqExact(${integer('user.id')}) * 0 ${source(scene)})`,
+    points(`${b} AS b`, 'b', `${status} >= 500`),
+    points(`${status} AS v`, 'v', `${level} = 'error' AND isNotNull(${status})`),
+    points(`${b} AS b`, 'b', word),
+  ].join(', ')}`
 }

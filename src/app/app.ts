@@ -36,6 +36,7 @@ import { openCell } from './cell.ts'
 import type { Context } from './context.ts'
 import { createAgentRoutes } from './create-agents.ts'
 import { createConsole } from './create-console.ts'
+import { createElasticRoutes } from './create-elastic.ts'
 import { createReading } from './create-reading.ts'
 import { createSessions } from './create-sessions.ts'
 import { createTails } from './create-tails.ts'
@@ -131,6 +132,7 @@ async function start(context: Context, { engine, onStarting, stopAll }: Starting
   const routes = describeRoutes(version, [
     ...ingestRoutes,
     ...serveRoutes({ ...guard, ...browsers, ...reading, control, views, tails }),
+    ...createElasticRoutes(context, { guard, reading, credentials }),
     ...createAgentRoutes(context, { guard, reading, pool, tails, ingestByAgent }),
     ...createTelemetryRoutes(health, metrics),
     ...page.routes,

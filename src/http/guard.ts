@@ -34,8 +34,18 @@ export interface Guard {
   readonly sessions?: SessionGuard | undefined
   /** Where the work waits for its turn; without a lane it begins at once. */
   readonly lane?: WorkLane | undefined
+  /** How requests look that are another product's; without one, as ours do. */
+  readonly manner?: Manner | undefined
   /** The memory for bodies of all routes together; without one, this route has its own budget. */
   readonly bodies?: BodyBudget | undefined
+}
+
+/** Of another product's requests. */
+export interface Manner {
+  /** The credential as they present it. */
+  readonly credential: (exchange: Exchange) => string
+  /** Reads the head, and then writes a refusal. */
+  readonly refusals: (exchange: Exchange) => (error: IngestError) => Reply
 }
 
 export interface HttpRequest {
@@ -44,6 +54,8 @@ export interface HttpRequest {
   readonly params: readonly string[]
   /** The parameters that the URL has, of the types that their schemas say. */
   readonly query: Readonly<Record<string, unknown>>
+  /** All of them as they were sent. */
+  readonly queryString: string
   /** Matches the body's schema; with `takesText`, its text; undefined where there is none. */
   readonly body: unknown
   /** Its header `Accept`; empty when there is none. */
@@ -98,19 +110,24 @@ export interface RestRoute
   /** The route parses and judges the body's text itself, to keep the digits of its numbers. */
   readonly takesText?: boolean
   readonly bodyBytesMax?: number
+  /** Takes any parameters of the URL: it looks at `queryString` itself. */
+  readonly takesAnyQuery?: boolean
+  /** See `Route`. */
+  readonly isLoose?: boolean
   readonly run: (request: HttpRequest) => Promise<Reply | StreamReply>
 }
 
 /** Makes a route of `rest`. An unexpected failure is passed on to the server. */
 export function guardRoute(
-  { lane, bodies = new BodyBudget(), ...credentials }: Guard,
+  { lane, bodies = new BodyBudget(), manner = OUR_MANNER, ...credentials }: Guard,
   rest: RestRoute,
 ): Route {
   const paramCount = rest.pattern.split('/:').length - 1
   const handler = async (exchange: Exchange): Promise<void> => {
     // Headers, parameters and the body can only be read before the first wait.
-    const { renew, isByCookie } = whoAsks(exchange, credentials)
+    const { renew, isByCookie } = whoAsks(exchange, manner, credentials)
     const kept = isByCookie ? withNoStore : asItIs
+    const refuse = manner.refusals(exchange)
     const params = Array.from({ length: paramCount }, (_, index) => exchange.param(index))
     const { queryString } = exchange
     const accept = exchange.header('accept')
@@ -132,7 +149,9 @@ export function guardRoute(
     try {
       const principal = await inTimeOf(deadline, renew())
       requireRights(principal, rest)
-      const query = readQueryString(rest.query ?? NO_PARAMETERS, new URLSearchParams(queryString))
+      const query = rest.takesAnyQuery
+        ? {}
+        : readQueryString(rest.query ?? NO_PARAMETERS, new URLSearchParams(queryString))
       room.becomeKnown()
       exchange.resume()
       const bytes = await inTime(startedBody)
@@ -140,26 +159,26 @@ export function guardRoute(
       const run = async () => {
         await mainTurns.next()
         const members = withTimeLeft(rest, { query, body: parseBody(bytes, rest) }, deadline)
-        return await rest.run({ ...members, principal, params, accept, headers, renew, signal })
+        const about = { principal, params, queryString, accept, headers, renew, signal }
+        return await rest.run({ ...members, ...about })
       }
       const runInLane: RunInLane = async (work) =>
         await (lane?.run(principal.tokenId, signal, work) ?? work())
       answered = answer(exchange, kept(await inTimeOf(deadline, runInLane(run))), runInLane)
     } catch (cause) {
-      exchange.reply(kept(problemReply(toIngestError(cause))))
+      exchange.reply(kept(refuse(toIngestError(cause))))
     } finally {
       deadline?.end()
       room.leave()
     }
     await answered // Outside of the lane: a stream may last for an hour.
   }
-  return {
-    method: rest.method,
-    pattern: rest.pattern,
-    description: describe(rest, credentials.sessions?.cookieName),
-    handler,
-  }
+  const { method, pattern, isLoose = false } = rest
+  const description = describe(rest, credentials.sessions?.cookieName)
+  return { method, pattern, description, handler, ...(isLoose && { isLoose }) }
 }
+
+const OUR_MANNER: Manner = { credential: credentialText, refusals: () => problemReply }
 
 /** What changes something has an outcome, which must not be cut off. */
 function isRead({ method, scope, ...rest }: RestRoute): boolean {
@@ -236,7 +255,7 @@ async function answer(
 const NO_PARAMETERS = { properties: {} }
 
 function describe(
-  { body, needsAllStreams, ...rest }: RestRoute,
+  { body, needsAllStreams, isLoose: _, ...rest }: RestRoute,
   cookie: string | undefined,
 ): RouteDescription {
   const content = body && { 'application/json': body }
@@ -326,12 +345,17 @@ async function inTime<T>(body: Promise<T>): Promise<T> {
  */
 function whoAsks(
   exchange: Exchange,
+  { credential }: Manner,
   { resolveToken, sessions }: Pick<Guard, 'resolveToken' | 'sessions'>,
 ): { readonly renew: () => Promise<Principal>; readonly isByCookie: boolean } {
-  const [, bearer] = /^bearer +(\S+) *$/i.exec(exchange.header('authorization')) ?? []
-  const text = bearer ?? exchange.header('x-api-key')
+  const text = credential(exchange)
   const bySession = text === '' && sessions ? presentedSession(exchange, sessions) : undefined
   return { renew: bySession ?? (() => resolveToken(text)), isByCookie: bySession !== undefined }
+}
+
+function credentialText(exchange: Exchange): string {
+  const [, bearer] = /^bearer +(\S+) *$/i.exec(exchange.header('authorization')) ?? []
+  return bearer ?? exchange.header('x-api-key')
 }
 
 /**

@@ -193,6 +193,9 @@ export class HttpExchange implements Exchange {
     this.#paused = false
     this.#progressTick = this.#host.tick // The silence so far was ours.
     this.#response.resume()
+    // That began the engine's time for the rest of a body. Where it has come already, nothing but
+    // the sweep keeps the connection of an answer that takes longer.
+    if (this.#bodyDone) this.#host.reading.add(this)
   }
 
   reply(reply: Reply): void {
@@ -292,6 +295,8 @@ export class HttpExchange implements Exchange {
       else if (tick - this.#progressTick > ticksMax) this.drop()
     } else if (this.#phase === SENDING) {
       if (tick - this.#progressTick > this.#host.bodyIdleTicksMax) this.drop()
+    } else if (this.#phase === OPEN && this.#bodyDone) {
+      this.#response.resume()
     } else if (this.#phase === HELD && tick >= this.#deadlineTick) {
       this.#deadlineTick = tick + 1 // One more tick for the client to take the reply.
       this.sendHeld()

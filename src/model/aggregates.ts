@@ -28,8 +28,17 @@ export const AGGREGATE_FUNCTIONS = [
   'p99.9',
 ] as const
 
-/** `numbers`: how many values are numbers; not available in queries. */
-export type AggregateFunction = (typeof AGGREGATE_FUNCTIONS)[number] | 'numbers'
+/**
+ * Not available in our own queries: `numbers` is how many values are numbers, `squares` the sum of
+ * their squares, `quantile` one of any level, `top` the value of the event that another field, or
+ * time, puts first.
+ */
+export type AggregateFunction =
+  | (typeof AGGREGATE_FUNCTIONS)[number]
+  | 'numbers'
+  | 'squares'
+  | 'quantile'
+  | 'top'
 
 export function isQuantile(name: AggregateFunction): name is QuantileName {
   return Object.hasOwn(QUANTILES, name)
@@ -78,8 +87,18 @@ export interface Buckets {
   readonly timeZone: string
 }
 
+/** What more a key may say of its field. */
+export interface KeyChanges {
+  /** The group of events without a value. */
+  readonly missing?: GroupValue
+  /** Groups are the numbers of steps of this size; values that are no numbers have none. */
+  /** Values of all kinds are texts: 1 and "1" are one group. */
+  readonly isText?: boolean
+  readonly steps?: { readonly size: number; readonly offset: number }
+}
+
 export type GroupKey =
-  | (FieldRef & { readonly name: string })
+  | (FieldRef & KeyChanges & { readonly name: string })
   | { readonly kind: 'bucket'; readonly name: string; readonly buckets: Buckets }
 
 export interface Order {
@@ -87,4 +106,6 @@ export interface Order {
   readonly of: 'aggregate' | 'key'
   readonly index: number
   readonly isDescending: boolean
+  /** Groups without a value count as 0; else they are the last. */
+  readonly noneIsZero?: boolean
 }

@@ -1,11 +1,13 @@
 /** The read side's routes over real stores, with one stream whose table tests fill. */
 import assert from 'node:assert/strict'
 import { after, before } from 'node:test'
+import type { Route } from '../../src/http/exchange.ts'
 import { SCHEMA_CAPS_DEFAULT } from '../../src/model/schema.ts'
 import type { StreamId } from '../../src/model/stream.ts'
 import { queryRoutes } from '../../src/serve/query-routes.ts'
 import { ClickHouse } from '../../src/store/clickhouse.ts'
 import { ensureClickHouse } from '../../src/store/migrations/run.ts'
+import type { Postgres } from '../../src/store/postgres.ts'
 import { createTableSql } from '../../src/store/projection/projection-store.ts'
 import { openTestClickHouse } from '../support/stores.ts'
 import { readingDeps } from './reading-deps.ts'
@@ -44,15 +46,18 @@ export class QueryHarness {
     return `${this.clickhouse.database}.events_${this.streamId}`
   }
 
-  /** Replaces what the table holds; each event is received and made at `atMs`. */
-  async fill(events: readonly string[], atMs = Date.now()): Promise<void> {
+  /** Replaces what the table holds; each event is received and made at `atMs`, or at its own. */
+  async fill(
+    events: readonly string[],
+    atMs: number | readonly number[] = Date.now(),
+  ): Promise<void> {
     await this.clickhouse.command(
       createTableSql(this.clickhouse.database, Number(this.streamId) as StreamId),
     )
     await this.clickhouse.command(`TRUNCATE TABLE ${this.table}`)
-    const seconds = atMs / 1_000
     const rows = events.map((payload, ordinal) => {
       const escaped = payload.replace(/[\\\t\n]/g, (c) => `\\${c}`)
+      const seconds = (typeof atMs === 'number' ? atMs : atMs[ordinal]!) / 1_000
       return `${[1, ordinal, seconds, seconds, 0, escaped].join('\t')}\n`
     })
     const types = { input_format_try_infer_dates: 0, input_format_try_infer_datetimes: 0 } as const
@@ -66,12 +71,19 @@ export class QueryHarness {
   }
 }
 
+type MakeRoutes = (harness: RestHarness, postgres: Postgres, clickhouse: ClickHouse) => Route[]
+
+const ourRoutes: MakeRoutes = (harness, postgres, clickhouse) => {
+  const reading = readingDeps(postgres, clickhouse)
+  return queryRoutes({ ...harness, streams: harness.control, ...reading })
+}
+
 /** Starts it before the tests of the file and stops it after them. */
-export function useQueryHarness(): () => QueryHarness {
+export function useQueryHarness(routes: MakeRoutes = ourRoutes): () => QueryHarness {
   const closers: (() => Promise<void>)[] = []
   let harness: QueryHarness | undefined
   before(async () => {
-    harness = await start(closers)
+    harness = await start(closers, routes)
   })
   after(async () => {
     // All of them, whatever fails: a store left running would keep the test process alive.
@@ -87,7 +99,7 @@ export function useQueryHarness(): () => QueryHarness {
   }
 }
 
-async function start(closers: (() => Promise<void>)[]): Promise<QueryHarness> {
+async function start(closers: (() => Promise<void>)[], routes: MakeRoutes): Promise<QueryHarness> {
   const database = await startDatabase()
   closers.push(() => database.close())
   const engine = await openTestClickHouse()
@@ -98,9 +110,8 @@ async function start(closers: (() => Promise<void>)[]): Promise<QueryHarness> {
     return clickhouse
   }
   const serve = async (clickhouse: ClickHouse) => {
-    const reading = readingDeps(database.postgres, clickhouse)
     const rest = await RestHarness.start(database.postgres, (harness) =>
-      queryRoutes({ ...harness, streams: harness.control, ...reading }),
+      routes(harness, database.postgres, clickhouse),
     )
     closers.push(() => rest.close())
     return rest

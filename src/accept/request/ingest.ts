@@ -42,7 +42,7 @@ export interface IngestMeter {
 export interface IngestDeps extends IngestServices {
   readonly credentials: Pick<
     CredentialCache,
-    'tryResolveKey' | 'resolveKey' | 'isCurrent' | 'confirm'
+    'tryResolveKey' | 'resolveKey' | 'resolveToken' | 'isCurrent' | 'confirm'
   >
   readonly idempotency: IdempotencyStore
   readonly meter: IngestMeter

@@ -49,6 +49,16 @@ function stepMsOf({ count, unit }: Step): number {
   return count * UNITS.find(([name]) => name === unit)![1]
 }
 
+/** How many buckets there may be, and the name of that limit. */
+export interface BucketsMax {
+  readonly max: number
+  readonly name: string
+  /** What to do about it; a step that fits when left out. */
+  readonly repair?: string
+}
+
+const OUR_MAX: BucketsMax = { max: QUERY_BUCKETS_MAX, name: 'QUERY_BUCKETS_MAX' }
+
 /**
  * `bucket` is `auto` or a step such as `5m`; `timeZone` a name of IANA's list. Throws `malformed`.
  */
@@ -57,6 +67,7 @@ export function planBuckets(
   bucket: string,
   range: TimeRange,
   timeZone: string = UTC,
+  bucketsMax: BucketsMax = OUR_MAX,
 ): Buckets {
   const zone = new TimeZone('time_zone', timeZone)
   if (bucket === 'auto') return bucketsOf(range, autoStep(range), zone)
@@ -68,11 +79,12 @@ export function planBuckets(
     throw new IngestError('malformed', `"${name}" ${rule}, at most a year`)
   }
   // Months are shorter than they are counted as, so the buckets themselves count as well.
-  const buckets = countOf(range, step) <= QUERY_BUCKETS_MAX && bucketsOf(range, step, zone)
-  if (buckets && buckets.count <= QUERY_BUCKETS_MAX) return buckets
+  const { max } = bucketsMax
+  const buckets = countOf(range, step) <= max && bucketsOf(range, step, zone)
+  if (buckets && buckets.count <= max) return buckets
   const count = buckets ? buckets.count : countOf(range, step)
-  const limit = `${QUERY_BUCKETS_MAX} (QUERY_BUCKETS_MAX)`
-  const repair = `write "auto", or "${formatStep(autoStep(range))}"`
+  const limit = `${max} (${bucketsMax.name})`
+  const { repair = `write "auto", or "${formatStep(autoStep(range))}"` } = bucketsMax
   throw new IngestError('malformed', `"${name}" makes ${count} buckets, over ${limit}; ${repair}`)
 }
 

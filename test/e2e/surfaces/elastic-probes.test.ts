@@ -5,7 +5,7 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { type Answer, Api, call, type Stream } from '../../support/api.ts'
+import { type Answer, Api, call, JSON_TYPE, NDJSON_TYPE, type Stream } from '../../support/api.ts'
 import { type SharedService, shareService } from '../../support/service.ts'
 
 let service: SharedService
@@ -134,7 +134,9 @@ test("what no route takes is refused in Elasticsearch's form, on our paths in ou
     ['HEAD', '/i/_doc', 405],
     ['DELETE', '/', 405],
     ['DELETE', '/_license', 405],
-    ['POST', '/_search', 405],
+    ['PUT', '/_search', 405],
+    ['POST', '/_search', 403],
+    ['POST', '/i/_msearch', 403],
     ['POST', '/i/_search/x', 404],
     ['POST', '/%FF/_bulk', 400],
     ['GET', '/_template/%C3', 400],
@@ -184,5 +186,116 @@ test('every other probe needs a valid key, and any user name will do', async () 
   const apiKey = `ApiKey ${Buffer.from(`id:${stream.key}`).toString('base64')}`
   for (const authorization of [basic(stream.key, 'x'), apiKey, `ApiKey ${stream.key}`]) {
     assert.equal((await probe('GET', '/_license', { authorization })).status, 200)
+  }
+})
+
+test('a token reads by each credential and never writes, a key never reads', async () => {
+  const api = new Api(service)
+  const other = await api.createStream()
+  const created = await api.rest('/v1/tokens', 'POST', {
+    name: 'grafana',
+    scopes: ['events:read', 'streams:read'],
+    streams: [stream.id],
+  })
+  const { token } = JSON.parse(created) as { token: string }
+  const base64 = (text: string) => Buffer.from(text).toString('base64')
+  for (const authorization of [
+    basic(token, 'anybody'),
+    `ApiKey ${token}`,
+    `ApiKey ${base64(`id:${token}`)}`,
+    `Bearer ${token}`,
+  ]) {
+    for (const path of ['/_cat/indices?format=json', '/elastic/_cat/indices?format=json']) {
+      const answer = await probe('GET', path, { authorization })
+      assert.deepEqual(
+        json(answer).map(({ uuid }: { uuid: string }) => uuid),
+        [stream.id],
+        path,
+      )
+    }
+  }
+  const authorization = basic(token)
+  const type = { 'content-type': JSON_TYPE }
+  const search = (index: string) =>
+    probe('POST', `/${index}/_search`, { authorization, ...type }, '{}')
+  assert.equal((await search(stream.id)).status, 200)
+  const hidden = json(await search(other.id))
+  assert.deepEqual([hidden.status, hidden.error.type], [404, 'index_not_found_exception'])
+  assert.equal((await probe('GET', '/elastic/', { authorization })).status, 200)
+  assert.equal((await probe('GET', '/_license', { authorization })).status, 200)
+  for (const [method, path] of [
+    ['POST', '/_bulk'],
+    ['POST', `/${stream.id}/_doc`],
+    ['PUT', '/_index_template/x'],
+  ] as const) {
+    const answer = await probe(method, path, { authorization, ...type }, '{"index":{}}\n{"a":1}\n')
+    assert.equal(answer.status, 403, `${path}: ${answer.text}`)
+  }
+  for (const path of ['/_search', '/_msearch', '/_count', `/${stream.id}/_search`]) {
+    assert.equal((await probe('POST', path, type, '{}\n{}\n')).status, 403, path)
+  }
+  for (const path of ['/_mapping', '/_field_caps', '/_cat/indices', '/_aliases']) {
+    assert.equal((await probe('GET', path)).text, '{}', path)
+  }
+})
+
+test('logs of Grafana, and their context without duplicates or gaps', async () => {
+  const api = new Api(service)
+  const logs = await api.createStream()
+  const atMs = Date.parse('2026-03-01T12:00:00Z')
+  // Five events of each second.
+  const lines = Array.from({ length: 40 }, (_, n) => {
+    const timestamp = new Date(atMs + Math.floor(n / 5) * 1_000).toISOString()
+    return JSON.stringify({
+      timestamp,
+      n,
+      level: n % 2 ? 'error' : 'info',
+      message: `step ${n} done`,
+    })
+  })
+  await api.ingest(logs.key, lines.join('\n'), { 'content-type': NDJSON_TYPE })
+  const authorization = basic(service.token)
+  const ask = async (order: 'asc' | 'desc', more: object) => {
+    const filter = [
+      { range: { '@timestamp': { gte: atMs, lte: atMs + 60_000, format: 'epoch_millis' } } },
+      { query_string: { analyze_wildcard: true, query: 'done' } },
+    ]
+    const sort = { _doc: { order }, '@timestamp': { order, unmapped_type: 'boolean' } }
+    const fields = [{ field: '@timestamp', format: 'strict_date_optional_time_nanos' }]
+    const tags = { pre_tags: ['@HIGHLIGHT@'], post_tags: ['@/HIGHLIGHT@'] }
+    const highlight = { fields: { '*': {} }, ...tags, fragment_size: 2_147_483_647 }
+    const search = { size: 100, query: { bool: { filter } }, sort, fields, highlight, ...more }
+    const header = { ignore_unavailable: true, index: logs.id, search_type: 'query_then_fetch' }
+    const body = `${JSON.stringify(header)}\n${JSON.stringify(search)}\n`
+    const answer = await probe(
+      'POST',
+      '/_msearch',
+      { authorization, 'content-type': NDJSON_TYPE },
+      body,
+    )
+    assert.equal(answer.status, 200, answer.text)
+    return json(answer).responses[0]
+  }
+  const { hits, timed_out: timedOut } = await ask('desc', {})
+  assert.deepEqual([timedOut, hits.total], [false, { value: 40, relation: 'eq' }])
+  const numbers = (some: { _source: { n: number } }[]) => some.map(({ _source }) => _source.n)
+  const all = numbers(hits.hits)
+  assert.deepEqual(
+    all.toSorted((a, b) => a - b),
+    lines.map((_, n) => n),
+  )
+  const [first] = hits.hits
+  assert.deepEqual(first.fields, { '@timestamp': ['2026-03-01T12:00:07.000Z'] })
+  assert.deepEqual(first.highlight, {
+    message: [`step ${first._source.n} @HIGHLIGHT@done@/HIGHLIGHT@`],
+  })
+  assert.equal(first._source['@timestamp'], '2026-03-01T12:00:07.000Z')
+  assert.equal(first.sort[0], atMs + 7_000)
+  for (const at of [0, 3, 17, 39]) {
+    const search_after = hits.hits[at].sort
+    const older = await ask('desc', { search_after, size: 12 })
+    const newer = await ask('asc', { search_after, size: 12 })
+    const around = [...numbers(newer.hits.hits).reverse(), all[at]!, ...numbers(older.hits.hits)]
+    assert.deepEqual(around, all.slice(Math.max(0, at - 12), at + 13))
   }
 })

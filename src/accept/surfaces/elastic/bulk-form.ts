@@ -2,6 +2,8 @@
  * The form in which a bulk request is answered: what its sender reads and no more. docs/elastic.md
  * lists what each sender reads, and where we found that.
  */
+
+import { isBefore8 } from '../../../http/elastic-version.ts'
 import type { Exchange } from '../../../http/exchange.ts'
 import {
   COMPACT_ITEMS,
@@ -9,7 +11,6 @@ import {
   ITEM_ALL,
   ITEM_TYPE,
 } from '../../../model/batch/bulk-items.ts'
-import { isBefore8 } from './elastic-version.ts'
 import { type BulkFilter, parseFilterPath, readFilterPath } from './filter-path.ts'
 
 /** For senders that do not ask for more. */

@@ -4,13 +4,12 @@
  * one needs.
  */
 import { IngestError } from '../../../errors.ts'
+import { ElasticReplies, elasticKey } from '../../../http/elastic-reply.ts'
+import { versionFor } from '../../../http/elastic-version.ts'
 import type { Exchange, Handler, Reply, Route } from '../../../http/exchange.ts'
 import { problemReply } from '../../../http/problem.ts'
 import { type CredentialCache, unauthenticated } from '../../admission/authenticate.ts'
-import { elasticKey } from '../../admission/presented-key.ts'
 import { compatible } from '../descriptions.ts'
-import { ElasticReplies } from './elastic-reply.ts'
-import { versionFor } from './elastic-version.ts'
 
 const CLUSTER_NAME = 'sluice'
 const CLUSTER_UUID = 'c2x1aWNlLWluZ2VzdC0wMQ'
@@ -20,7 +19,7 @@ const ACKNOWLEDGED = { acknowledged: true }
 /** The answer's JSON, or text, or undefined for an empty body. */
 type Probe = (exchange: Exchange, seen: Seen) => unknown
 
-type Credentials = Pick<CredentialCache, 'tryResolveKey' | 'resolveKey'>
+type Credentials = Pick<CredentialCache, 'tryResolveKey' | 'resolveKey' | 'resolveToken'>
 
 /** Headers, which can only be read synchronously. */
 interface Seen {
@@ -51,7 +50,6 @@ const PROBES: readonly (readonly [methods: string, pattern: string, probe: Probe
   ['PUT POST', '/_ilm/policy/:name', () => ACKNOWLEDGED],
   ['PUT POST', '/_ingest/pipeline/:name', () => ACKNOWLEDGED],
   ['PUT POST', '/_data_stream/:name', () => ACKNOWLEDGED],
-  ['HEAD', '/:index', () => undefined],
   [
     'PUT',
     '/:index',
@@ -61,8 +59,6 @@ const PROBES: readonly (readonly [methods: string, pattern: string, probe: Probe
   ['GET', '/_nodes/http', nodes],
   ['GET', '/_nodes/_all/http', nodes],
   ['GET', '/_nodes/http,settings', nodes],
-  ['GET', '/_cluster/health', () => clusterHealth()],
-  ['GET', '/_cluster/health/:index', () => clusterHealth()],
   ['GET', '/_cat/health', (_exchange, { accept }) => catHealth(accept)],
   ['GET POST', '/_refresh', () => refreshed()],
   ['GET POST', '/:index/_refresh', () => refreshed()],
@@ -89,7 +85,10 @@ export function elasticProbeRoutes(credentials: Credentials): Route[] {
     exchange.reply(new ElasticReplies(exchange).json(200, greeting(seenOf(exchange))))
   }
   const description = { ...compatible('GET', '/', PROBE), credential: 'none' } as const
-  routes.push({ method: 'GET', pattern: '/', isLoose: true, description, handler: open })
+  for (const pattern of ['/', '/elastic']) {
+    const known = { ...description, operationId: pattern === '/' ? 'get' : 'get_elastic' }
+    routes.push({ method: 'GET', pattern, isLoose: true, description: known, handler: open })
+  }
   return routes
 }
 
@@ -106,8 +105,9 @@ export function elasticFallback(
     const replies = new ElasticReplies(exchange)
     const isProbe = method === 'GET' || (method === 'HEAD' && allow === undefined)
     if (!isProbe) return replies.error(noRoute(allow))
-    return credentials.resolveKey(elasticKey(exchange.header('authorization'))).then(
-      () => replies.reply(200, '{}'),
+    const key = elasticKey(exchange.header('authorization'))
+    return admit(credentials, key).then(
+      (kind) => (kind === 'key' ? replies.reply(200, '{}') : replies.error(noRoute(undefined))),
       (cause: unknown) => replies.error(IngestError.from(cause, 'internal')),
     )
   }
@@ -130,6 +130,19 @@ function noRoute(allow: string | undefined): IngestError {
   return new IngestError('method_not_allowed', `this path takes ${allow}`)
 }
 
+/** What is presented: a key, which writes, or a token, which reads. Throws where it is neither. */
+async function admit(credentials: Credentials, text: string): Promise<'key' | 'token'> {
+  try {
+    await credentials.resolveKey(text)
+    return 'key'
+  } catch (cause) {
+    if (!(cause instanceof IngestError && cause.code === 'forbidden')) throw cause
+    await credentials.resolveToken(text)
+    return 'token'
+  }
+}
+
+/** A token may ask too, but not have anything acknowledged. */
 function withKey(credentials: Credentials, probe: Probe): Handler {
   return async (exchange) => {
     const replies = new ElasticReplies(exchange)
@@ -138,7 +151,10 @@ function withKey(credentials: Credentials, probe: Probe): Handler {
     try {
       const resolved = credentials.tryResolveKey(key)
       if (resolved === undefined) throw unauthenticated()
-      if (resolved === 'lookup') await credentials.resolveKey(key)
+      if (resolved === 'lookup') {
+        const isAsking = exchange.method === 'GET' || exchange.method === 'HEAD'
+        await (isAsking ? admit(credentials, key) : credentials.resolveKey(key))
+      }
     } catch (cause) {
       return exchange.reply(replies.error(IngestError.from(cause, 'internal')))
     }
@@ -204,26 +220,6 @@ function nodes(_exchange: Exchange, { host, userAgent }: Seen): unknown {
     _nodes: { total: 1, successful: 1, failed: 0 },
     cluster_name: CLUSTER_NAME,
     nodes: { [NODE_ID]: node },
-  }
-}
-
-function clusterHealth(): unknown {
-  return {
-    cluster_name: CLUSTER_NAME,
-    status: 'green',
-    timed_out: false,
-    number_of_nodes: 1,
-    number_of_data_nodes: 1,
-    active_primary_shards: 1,
-    active_shards: 1,
-    relocating_shards: 0,
-    initializing_shards: 0,
-    unassigned_shards: 0,
-    delayed_unassigned_shards: 0,
-    number_of_pending_tasks: 0,
-    number_of_in_flight_fetch: 0,
-    task_max_waiting_in_queue_millis: 0,
-    active_shards_percent_as_number: 100,
   }
 }
 

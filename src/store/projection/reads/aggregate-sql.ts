@@ -33,6 +33,13 @@ export interface AggregateQuery {
    * takes the engine longer than to count them.
    */
   readonly isUnordered?: boolean
+  /**
+   * `limit` groups of each parent, in the order asked for. A parent is what the first so many keys
+   * that are not of time say, and the bucket with `ofBuckets`.
+   */
+  readonly within?: { readonly keys: number; readonly ofBuckets: boolean }
+  /** Only groups of at least so many events. */
+  readonly eventsMin?: number
   readonly timeBasis: TimeBasis
   /** Characters of a group's text; longer texts with the same beginning are one group. */
   readonly textCharsMax?: number
@@ -57,7 +64,7 @@ export function aggregateSql(
   const placed = parts.place(query.aggregates)
   const sql = new Statement(query, params, parts.all, placed)
   const mayRank = query.hasOthers ? sql.fields.length > 0 : sql.isSeries
-  const isRanked = mayRank && query.isUnordered !== true
+  const isRanked = mayRank && query.isUnordered !== true && query.within === undefined
   return {
     columns: (branch) => sql.columns(branch),
     tail: (branch) => sql.tail(branch),
@@ -142,7 +149,7 @@ class Statement {
   #legKeys(branch: UnionBranch) {
     const isOneOfMany = this.#query.keys.length > 1
     return this.fields.map((field, index) => {
-      return legKey(field, branch, { alias: `g${index}`, isOneOfMany })
+      return legKey(field, branch, { alias: `g${index}`, isOneOfMany, params: this.#params })
     })
   }
 
@@ -182,12 +189,40 @@ class Statement {
     const all = [...names, ...this.#values('p')]
     const from = `FROM ${branches}${this.#notEmpty}`
     if (names.length === 0) return `SELECT ${all.join(', ')} ${from}`
-    const group = `${from} GROUP BY ${names.join(', ')}`
+    const group = `${from} GROUP BY ${names.join(', ')}${this.#having(finished(ALL_EVENTS))}`
+    const { within } = this.#query
+    if (within !== undefined) return this.#childrenOf(within, { all, group, finished })
     if (this.#buckets !== undefined) return `SELECT ${all.join(', ')} ${group} ORDER BY b`
     // Of all groups, as the limit cuts most of them off. Windows cost a millisecond.
     const total = `toString(sum(${finished(ALL_EVENTS)}) OVER ()) AS total`
     const select = [...all, total, `count() OVER () AS groups`].join(', ')
     return `SELECT ${select} ${group} ORDER BY ${this.#orderBy(finished)} LIMIT ${this.#limit}`
+  }
+
+  /** The first groups of each parent, and how many events all of that parent have. */
+  #childrenOf(
+    { keys, ofBuckets }: NonNullable<AggregateQuery['within']>,
+    parts: {
+      readonly all: readonly string[]
+      readonly group: string
+      readonly finished: (at: number) => string
+    },
+  ): string {
+    const parents = this.#keyNames.slice(0, 2 * keys)
+    if (ofBuckets) parents.push('b')
+    const { finished } = parts
+    const partition = parents.length === 0 ? '' : `PARTITION BY ${parents.join(', ')}`
+    const total = `toString(sum(${finished(ALL_EVENTS)}) OVER (${partition})) AS total`
+    const by = parents.length === 0 ? '' : ` BY ${parents.join(', ')}`
+    const order = [...parents, this.#orderBy(finished)].join(', ')
+    const select = [...parts.all, total].join(', ')
+    return `SELECT ${select} ${parts.group} ORDER BY ${order} LIMIT ${this.#limit}${by}`
+  }
+
+  #having(count: string): string {
+    const { eventsMin } = this.#query
+    if (eventsMin === undefined) return ''
+    return ` HAVING ${count} >= ${this.#params.add('UInt64', eventsMin)}`
   }
 
   /** Groups get their rank over all buckets; those past the limit become one. */
@@ -229,8 +264,10 @@ class Statement {
 
   /** What groups are ordered by, as one number; undefined when it is one of the keys. */
   #size(finished: (at: number) => string): string | undefined {
-    const { of, index } = this.#query.order
-    return of === 'key' ? undefined : sizeOf(this.#placed[index]!, finished)
+    const { of, index, noneIsZero = false } = this.#query.order
+    if (of === 'key') return undefined
+    const size = sizeOf(this.#placed[index]!, finished)
+    return noneIsZero ? `ifNull(${size}, 0)` : size
   }
 
   #sizeOrder(size: string): string {
@@ -263,6 +300,10 @@ function sizeOf({ fn, at, quantile }: PlacedParts, finished: (at: number) => str
       return part('uniq')
     case 'numbers':
       return part('numbers')
+    case 'squares':
+      return part('squares')
+    case 'top':
+      return 'NULL'
     case 'sum':
       return sum()
     case 'avg':

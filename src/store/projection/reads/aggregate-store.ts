@@ -3,7 +3,7 @@
 import { mainTurns } from '../../../api/main-turns.ts'
 import type { Query } from '../../../language/query-tree.ts'
 import { QUERY_DISTINCT_MAX } from '../../../limits.ts'
-import { GROUP_KINDS, type GroupValue } from '../../../model/aggregates.ts'
+import { GROUP_KINDS, type GroupValue, isQuantile } from '../../../model/aggregates.ts'
 import type { SourceStream } from '../../../model/field-catalog.ts'
 import type { NodeMarks } from '../../../model/segment-place.ts'
 import type { ClickHouse, EngineStats } from '../../clickhouse.ts'
@@ -62,6 +62,8 @@ export interface AggregateRow {
   readonly isOthers: boolean
   /** From 0, undefined without buckets. */
   readonly bucket: number | undefined
+  /** Of a task with `within`, and without buckets: the events of all groups of the same parent. */
+  readonly siblings?: number
   /** JSON of each aggregate. */
   readonly values: readonly string[]
   /** Of each aggregate of numbers, how many values were none. */
@@ -200,7 +202,7 @@ export class AggregateStore {
   ): Promise<CandidatesRow> {
     return this.#tables.read(task.streams, async (tables) => {
       const params = new SqlParams()
-      const sql = candidatesSql(task)
+      const sql = candidatesSql(task, params)
       const of = { ...task, columns: sql.columns }
       const branches = unionBranches(of, this.#tables.place, tables, params)
       if (branches === undefined) return { total: '0', groups: 0, texts: [], least: 0 }
@@ -269,7 +271,7 @@ export class AggregateStore {
             this.#settings(task, blocks),
             options,
           )
-    const sums = sumUp(rows)
+    const sums = sumUp(rows, task)
     // The engine counts the groups of each thread by themselves.
     if (!task.keepsFirstGroups && sums.groups > this.#groupsMax) {
       throw tooManyGroups(this.#groupsMax)
@@ -338,6 +340,7 @@ function readRow(
     group: isOthers ? [] : group,
     isOthers,
     bucket: row.b === undefined ? undefined : Number(row.b),
+    ...(row.total !== undefined && { siblings: Number(row.total) }),
     values: placed.map((one) => finishAggregate(one, parts)),
     leftOut: placed.map(({ at }) => (at.leftOut === undefined ? 0 : Number(parts[at.leftOut]))),
   }
@@ -350,11 +353,11 @@ function partValues(row: ResultRow): PartValue[] {
 }
 
 /** Without groups one row has them all; without a limit every group is in the rows. */
-function sumUp(rows: readonly ResultRow[]) {
+function sumUp(rows: readonly ResultRow[], { within }: AggregateTask) {
   const count = (row: ResultRow) => BigInt(String(row[`v${ALL_EVENTS}`] ?? row.p0 ?? '0'))
   const [first] = rows
   if (first === undefined) return { total: 0n, groups: 0 }
-  if (first.total !== undefined) {
+  if (first.total !== undefined && within === undefined) {
     return { total: BigInt(String(first.total)), groups: Number(first.groups) }
   }
   const total = rows.reduce((sum, row) => sum + count(row), 0n)
@@ -378,5 +381,5 @@ function isCertain(
 }
 
 function hasEstimates({ aggregates }: AggregateTask): boolean {
-  return aggregates.some(({ fn }) => fn === 'uniq' || fn.startsWith('p'))
+  return aggregates.some(({ fn }) => fn === 'uniq' || fn === 'quantile' || isQuantile(fn))
 }

@@ -102,7 +102,11 @@ function groupsOf({ fields }: FacetsTask) {
 /** `ignore` is only there to define the aliases; it is no column of the answer. */
 function facetColumns({ fields, timeBasis }: FacetsTask, branch: UnionBranch): string {
   const keys = fields.map((field, index) => {
-    return legKey(field, branch, { alias: `g${index}`, isOneOfMany: false })
+    return legKey(field, branch, {
+      alias: `g${index}`,
+      isOneOfMany: false,
+      params: new SqlParams(),
+    })
   })
   const aliases = keys.flatMap(({ groupBy }) => groupBy)
   const values = keys.map(({ kind, text }, index) => {

@@ -21,6 +21,10 @@ export function finishAggregate(
       return value('uniq') ?? '0'
     case 'numbers':
       return value('numbers') ?? '0'
+    case 'squares':
+      return numberJson(value('squares'))
+    case 'top':
+      return value('top') || 'null'
     case 'sum':
       return sumJson(value('integers'), value('floats'))
     case 'avg': {

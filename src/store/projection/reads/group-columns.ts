@@ -6,11 +6,13 @@
  * row.
  */
 
-import type { FieldRef } from '../../../model/aggregates.ts'
+import { type FieldRef, GROUP_KINDS, type KeyChanges } from '../../../model/aggregates.ts'
 import { LEVELS } from '../../../model/event-labels.ts'
 import type { ScalarType } from '../../../model/field-catalog.ts'
 import type { UnionBranch } from '../compile/row-source.ts'
+import type { SqlParams } from '../compile/sql-params.ts'
 import { dynamicColumn } from '../compile/typed-column.ts'
+import { numberSql } from './parts.ts'
 
 /** Numbers of the kinds: their index in `GROUP_KINDS`. */
 const NULL = 0
@@ -33,12 +35,52 @@ export interface KeyOptions {
   readonly alias: string
   /** There are other keys beside it. */
   readonly isOneOfMany: boolean
+  readonly params: SqlParams
 }
 
-export function legKey(field: FieldRef, branch: UnionBranch, options: KeyOptions): LegKey {
+export function legKey(
+  field: FieldRef & KeyChanges,
+  branch: UnionBranch,
+  options: KeyOptions,
+): LegKey {
+  const { steps, missing, isText } = field
+  const own =
+    steps === undefined ? plainKey(field, branch, options) : stepKey(field, branch, options)
+  const ofText = `toUInt8(if(${own.kind} = ${NULL}, ${NULL}, ${STRING}))`
+  const key = isText === true ? { ...own, kind: ofText } : own
+  if (missing === undefined) return key
+  const { kind, text } = key
+  const instead = options.params.add('String', missing.text)
+  return {
+    ...key,
+    kind: `toUInt8(if(${kind} = ${NULL}, ${GROUP_KINDS.indexOf(missing.kind)}, ${kind}))`,
+    text: `if(${kind} = ${NULL}, ${instead}, ${text})`,
+  }
+}
+
+function plainKey(field: FieldRef, branch: UnionBranch, options: KeyOptions): LegKey {
   return field.kind === 'path'
     ? pathKey(field.path, branch, options.alias)
     : labelKey(field.label, branch, options)
+}
+
+/** The number of the step that a number is in. */
+function stepKey(
+  field: FieldRef & KeyChanges,
+  branch: UnionBranch,
+  { alias, params }: KeyOptions,
+): LegKey {
+  const { size = 1, offset = 0 } = field.steps ?? {}
+  const value = numberSql(field, branch)
+  if (value === 'NULL') return { groupBy: [], kind: `toUInt8(${NULL})`, text: "''" }
+  const name = `${alias}_step`
+  const [start, step] = [offset, size].map((of) => params.add('Float64', of))
+  return {
+    // What is added makes 0 of -0.
+    groupBy: [`floor((${value} - ${start}) / ${step}) + 0 AS ${name}`],
+    kind: `toUInt8(if(isNull(${name}), ${NULL}, ${NUMBER}))`,
+    text: `ifNull(toString(${name}), '')`,
+  }
 }
 
 function pathKey(path: string, branch: UnionBranch, alias: string): LegKey {

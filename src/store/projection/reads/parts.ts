@@ -13,6 +13,8 @@ import {
   type FieldRef,
   isQuantile,
   QUANTILES,
+  type QuantileName,
+  type TimeBasis,
 } from '../../../model/aggregates.ts'
 import type { ScalarType } from '../../../model/field-catalog.ts'
 import { compileQuery, isTrue } from '../compile/compile-query.ts'
@@ -29,6 +31,16 @@ export interface Aggregate {
   readonly query: Query | undefined
   /** The member of a row. */
   readonly name: string
+  /** Of `quantile`: from 0 to 1. */
+  readonly level?: number
+  /** Of `top`: by what, and which end of it. */
+  readonly top?: TopOrder
+}
+
+/** By a field's numbers, or by time. */
+export interface TopOrder {
+  readonly by: FieldRef | TimeBasis
+  readonly isDescending: boolean
 }
 
 export interface Part {
@@ -58,14 +70,20 @@ type PartName =
   | 'numbers'
   | 'leftOut'
   | 'quantiles'
+  | 'squares'
+  | 'top'
   | 'Int64'
   | 'UInt64'
   | 'Float64'
 
-const NEEDS: Readonly<Record<Exclude<AggregateFunction, keyof typeof QUANTILES>, PartName[]>> = {
+const NEEDS: Readonly<
+  Record<Exclude<AggregateFunction, keyof typeof QUANTILES | 'quantile'>, PartName[]>
+> = {
   count: ['count'],
   rate: ['count'],
   numbers: ['numbers'],
+  squares: ['squares'],
+  top: ['top'],
   uniq: ['uniq'],
   sum: ['integers', 'floats', 'leftOut'],
   avg: ['integers', 'floats', 'numbers', 'leftOut'],
@@ -102,34 +120,36 @@ export class Parts {
   place(aggregates: readonly Aggregate[]): PlacedParts[] {
     const levels = new Map<string, number[]>()
     for (const one of aggregates) {
-      if (!isQuantile(one.fn)) continue
-      const level = QUANTILES[one.fn]
+      const level = levelOf(one)
+      if (level === undefined) continue
       const list = levels.get(sourceKey(one)) ?? []
       if (!list.includes(level)) levels.set(sourceKey(one), [...list, level])
     }
     return aggregates.map((one, index) => {
       const { fn } = one
       const list = levels.get(sourceKey(one)) ?? []
-      const names = isQuantile(fn) ? (['quantiles', 'numbers', 'leftOut'] as const) : NEEDS[fn]
+      const level = levelOf(one)
+      const names = isOfLevel(fn) ? (['quantiles', 'numbers', 'leftOut'] as const) : NEEDS[fn]
       const at = names.map((name) => [name, this.#placeOf(name, one, list, index)] as const)
-      const quantile = isQuantile(fn) ? list.indexOf(QUANTILES[fn]) + 1 : 0
+      const quantile = level === undefined ? 0 : list.indexOf(level) + 1
       return { fn, at: Object.fromEntries(at), quantile }
     })
   }
 
   #placeOf(
     name: PartName,
-    { fn, field, query }: Aggregate,
+    { fn, field, query, top }: Aggregate,
     levels: readonly number[],
     index: number,
   ): number {
     if (name === 'count' && field === undefined && query === undefined) return ALL_EVENTS
     const isEnd = (fn === 'min' || fn === 'max') && name !== 'leftOut'
-    const key = `${name}|${isEnd ? fn : ''}|${sourceKey({ field, query })}`
+    const ofTop = name === 'top' ? JSON.stringify(top) : ''
+    const key = `${name}|${isEnd ? fn : ''}|${ofTop}|${sourceKey({ field, query })}`
     const condition = (branch: UnionBranch) => {
       return query === undefined ? undefined : this.#condition(query, branch, index)
     }
-    return this.#place(key, this.#part(name, { fn, field, condition, levels }))
+    return this.#place(key, this.#part(name, { fn, field, condition, levels, top }))
   }
 
   /** `index`: the first aggregate with this query. */
@@ -141,7 +161,7 @@ export class Parts {
     }
   }
 
-  #part(name: PartName, { fn, field, condition, levels }: Source): Part {
+  #part(name: PartName, { fn, field, condition, levels, top }: Source): Part {
     const given = (branch: UnionBranch, sql: string, type: string) => {
       const only = condition(branch)
       return `CAST(${only === undefined ? sql : `if(${only}, ${sql}, NULL)`}, 'Nullable(${type})')`
@@ -159,7 +179,14 @@ export class Parts {
           return `countIf(${both(condition(branch), `(${others.join(' OR ')})`)})`
         })
       case 'numbers':
-        return addable((branch) => `count(${given(branch, number(field, branch), 'Float64')})`)
+        return addable((branch) => `count(${given(branch, numberSql(field, branch), 'Float64')})`)
+      case 'squares':
+        return addable((branch) => {
+          const value = given(branch, numberSql(field, branch), 'Float64')
+          return `sum(${value} * ${value})`
+        })
+      case 'top':
+        return topPart(field, top!, condition)
       case 'integers':
         return addable((branch) => `sum(${given(branch, integer(field, branch), 'Int128')})`)
       case 'floats':
@@ -173,7 +200,7 @@ export class Parts {
       case 'quantiles': {
         const quantiles = this.#isExact ? 'quantilesExact' : 'quantilesTDigest'
         const list = `(${levels.join(', ')})`
-        const of = (branch: UnionBranch) => given(branch, number(field, branch), 'Float64')
+        const of = (branch: UnionBranch) => given(branch, numberSql(field, branch), 'Float64')
         return { ...stateful(quantiles, list, of), isList: true }
       }
       default: {
@@ -196,6 +223,55 @@ interface Source {
   /** Undefined where every event counts. */
   readonly condition: (branch: UnionBranch) => string | undefined
   readonly levels: readonly number[]
+  readonly top: TopOrder | undefined
+}
+
+/** That the level is a member of the aggregate, or its name's. */
+function isOfLevel(fn: AggregateFunction): fn is QuantileName | 'quantile' {
+  return fn === 'quantile' || isQuantile(fn)
+}
+
+function levelOf({ fn, level }: Aggregate): number | undefined {
+  return isQuantile(fn) ? QUANTILES[fn] : fn === 'quantile' ? level : undefined
+}
+
+/**
+ * A JSON array: what the event was ordered by, and its value. Equal ones go by their ids, so that
+ * an answer does not depend on the order of rows.
+ */
+function topPart(
+  field: FieldRef | undefined,
+  { by, isDescending }: TopOrder,
+  condition: Source['condition'],
+): Part {
+  const name = isDescending ? 'argMaxIf' : 'argMinIf'
+  const row = (branch: UnionBranch) => {
+    const isTime = typeof by === 'string'
+    const order = isTime ? `toUnixTimestamp64Nano(${by})` : numberSql(by, branch)
+    const known = order === 'NULL' ? 'false' : isTime ? 'true' : `isNotNull(${order})`
+    const type = isTime ? 'Int64' : 'Float64'
+    const place = `ifNull(CAST(${order}, 'Nullable(${type})'), 0)`
+    const shown = isTime ? `toString(intDiv(${order}, 1000000))` : `toString(${place})`
+    const value = `ifNull(${scalarJson(field, branch)}, 'null')`
+    const pair = `concat('[', ${shown}, ',', ${value}, ']')`
+    const only = both(condition(branch), known)
+    return `${name}State(${pair}, (${place}, segment_id, ordinal), toUInt8(${only}))`
+  }
+  const merge = (column: string) => `${name}MergeState(${column})`
+  return { row, merge, finish: (column) => `${name}Merge(${column})`, isList: false }
+}
+
+/** A scalar of the payload as JSON; NULL where there is none. */
+function scalarJson(field: FieldRef | undefined, branch: UnionBranch): string {
+  const text = (type: ScalarType, write: string) => wrap(typed(field, branch, type), write)
+  const string = typed(field, branch, 'String')
+  return firstOf([
+    text('Int64', 'toString'),
+    text('UInt64', 'toString'),
+    text('Float64', 'toString'),
+    text('Bool', 'toString'),
+    string === 'NULL' ? string : `if(isNull(${string}), NULL, toJSONString(${string}))`,
+  ])
 }
 
 function sourceKey({ field, query }: Pick<Aggregate, 'field' | 'query'>): string {
@@ -268,7 +344,8 @@ function integer(field: FieldRef | undefined, branch: UnionBranch): string {
   ])
 }
 
-function number(field: FieldRef | undefined, branch: UnionBranch): string {
+/** The value as a double; `NULL` where no value is a number. */
+export function numberSql(field: FieldRef | undefined, branch: UnionBranch): string {
   return firstOf([
     wrap(typed(field, branch, 'Int64'), 'toFloat64'),
     wrap(typed(field, branch, 'UInt64'), 'toFloat64'),

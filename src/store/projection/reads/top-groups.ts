@@ -24,19 +24,19 @@ const COUNTERS = 50_000
 const CANDIDATES_MORE = 100
 
 /** Whether the largest groups are those with the most events. */
-export function isByCount({ aggregates, keys, order }: AggregateQuery): boolean {
-  if (order.of === 'key' || !order.isDescending) return false
+export function isByCount({ aggregates, keys, order, within }: AggregateQuery): boolean {
+  if (order.of === 'key' || !order.isDescending || within !== undefined) return false
   const { fn, field, query } = aggregates[order.index]!
   const isOfEvents = (fn === 'count' || fn === 'rate') && field === undefined
   return isOfEvents && query === undefined && keys.some(({ kind }) => kind !== 'bucket')
 }
 
 /** The columns of a branch and the statement over the branches that finds candidates. */
-export function candidatesSql(query: AggregateQuery) {
+export function candidatesSql(query: AggregateQuery, params: SqlParams) {
   const count = 2 * query.limit + CANDIDATES_MORE
   return {
     columns: (branch: UnionBranch) => {
-      const keys = keysOf(query, branch)
+      const keys = keysOf(query, branch, params)
       const aliases = keys.flatMap(({ groupBy }) => groupBy)
       return `ignore(${aliases.join(', ')}) AS unused, ${groupSql(query, keys)} AS e`
     },
@@ -70,7 +70,7 @@ export function choiceSql(
 ): (branch: UnionBranch) => string {
   const list = params.add('Array(String)', texts)
   return (branch) => {
-    const keys = keysOf({ ...query, keys: of }, branch, 'c')
+    const keys = keysOf({ ...query, keys: of }, branch, params, 'c')
     const aliases = keys.flatMap(({ groupBy }) => groupBy).join(', ')
     return `NOT ignore(${aliases}) AND ${groupSql(query, keys)} ${isIn ? '' : 'NOT '}IN ${list}`
   }
@@ -93,10 +93,15 @@ function groupSql({ textCharsMax }: AggregateQuery, keys: readonly LegKey[]): st
 }
 
 /** `ignore` is only there to define the aliases, which begin with `alias`. */
-function keysOf({ keys }: AggregateQuery, branch: UnionBranch, alias = 'g'): LegKey[] {
+function keysOf(
+  { keys }: AggregateQuery,
+  branch: UnionBranch,
+  params: SqlParams,
+  alias = 'g',
+): LegKey[] {
   const fields = keys.flatMap((key) => (key.kind === 'bucket' ? [] : [key]))
   const isOneOfMany = keys.length > 1
   return fields.map((field, index) =>
-    legKey(field, branch, { alias: `${alias}${index}`, isOneOfMany }),
+    legKey(field, branch, { alias: `${alias}${index}`, isOneOfMany, params }),
   )
 }

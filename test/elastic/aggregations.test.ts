@@ -1,0 +1,33 @@
+/**
+ * Goal: aggregations in Elasticsearch's form are what they would be over the events themselves.
+ * Method: random requests about random events, against a naive evaluation; the seed is printed.
+ * `aggregations.long.test.ts` does the same for thousands of them.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createRandom } from '../support/random.ts'
+import { compareRandom, scans, useElasticHarness } from './elastic-harness.ts'
+import { RandomAggs } from './random-aggs.ts'
+
+const harness = useElasticHarness()
+
+test('random aggregations are as a naive evaluation has them', async (t) => {
+  const { seed, next } = createRandom()
+  t.diagnostic(`TEST_SEED=${seed}`)
+  await compareRandom(harness(), new RandomAggs(next), { count: 5, events: 100 })
+})
+
+test('searches of one request that ask for the same groups are one scan', async () => {
+  const before = scans.count
+  const asked = (aggs: unknown) => `{}\n${JSON.stringify({ size: 0, aggs })}\n`
+  const metrics = ['avg', 'max', 'sum', 'min'].map((fn) => {
+    return asked({ g: { terms: { field: 'svc' }, aggs: { m: { [fn]: { field: 'n' } } } } })
+  })
+  const { json } = await harness().rest.call('POST', '/_msearch', { body: metrics.join('') })
+  assert.equal(json.responses.length, 4)
+  assert.deepEqual(
+    json.responses.map(({ status }: { status: number }) => status),
+    [200, 200, 200, 200],
+  )
+  assert.equal(scans.count - before, 1)
+})
