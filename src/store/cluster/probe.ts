@@ -13,7 +13,7 @@ export interface ProbeOptions {
  */
 const SETTLED_S = 10
 
-/** It has a session with Keeper, and the database; tells its clock. Rejects where it does not answer. */
+/** A session with Keeper, the database, its clock. Rejects where the server does not answer. */
 export function clusterProbe({ database, isMade }: ProbeOptions) {
   return async (url: string, signal: AbortSignal): Promise<Probed> => {
     const { origin, username, password } = new URL(url)
