@@ -148,8 +148,20 @@ const SCENES: readonly Scene[] = [
     },
   },
   { name: 'views', hash: '#/views/1', shows: 'Errors by service' },
+  {
+    name: 'an edited view',
+    hash: '#/views/1',
+    shows: 'Errors by service',
+    act: async () => await clickOn(seen.page, `Edit the view \u2068${'V'.repeat(200)}\u2069`),
+  },
+  {
+    name: 'earlier searches',
+    hash: `#/explore/1?q=level:error%20OR%20${'q'.repeat(300)}`,
+    shows: 'complete',
+    act: async () => await clickOn(seen.page, 'Earlier searches'),
+  },
   { name: 'which stream', hash: '#/views', shows: 'Which stream?' },
-  { name: 'streams', hash: '#/streams', shows: 'New stream' },
+  { name: 'streams', hash: '#/streams?sort=-events', shows: 'New stream' },
   {
     name: 'a new key',
     hash: '#/streams/1',
@@ -184,7 +196,8 @@ const SCENES: readonly Scene[] = [
   { name: 'fields', hash: '#/schema/1', shows: 'conflict' },
   { name: 'shapes', hash: '#/schema/1?tab=shapes', shows: 'an event' },
   { name: 'redaction', hash: '#/redaction/1', shows: 'denylisted key' },
-  { name: 'usage', hash: '#/usage/1', shows: 'held until now' },
+  { name: 'usage', hash: '#/usage/1', shows: '100 %' },
+  { name: 'usage of no stream', hash: '#/usage', shows: 'without a known key' },
   {
     name: 'a new token',
     hash: '#/tokens',
