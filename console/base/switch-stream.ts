@@ -1,4 +1,4 @@
-/** Another stream on the same screen: in Explore the question stays, and the range, by its clock. */
+/** Another stream on the same screen: in Explore the question stays, with its range and clock. */
 import { href, route } from './route.ts'
 
 /** What is asked, which holds of any stream; columns, groups and a view are of one. */

@@ -9,11 +9,11 @@ import { isSameQuery } from '../../src/language/format.ts'
 import { parse } from '../../src/language/parse.ts'
 import { visibleLine, visibleText } from '../../src/language/visible-text.ts'
 import { setParams } from '../base/route.ts'
+import { EarlierSearches } from '../searches/earlier-searches.tsx'
+import { rememberSearch } from '../searches/search-history.ts'
 import { ask } from './ask.ts'
 import { type Proposal, propose } from './completion.ts'
-import { EarlierSearches } from './earlier-searches.tsx'
 import { highlight } from './highlight.ts'
-import { rememberSearch } from './search-history.ts'
 
 const PROPOSE_MS = 80
 

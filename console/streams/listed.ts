@@ -55,7 +55,7 @@ export function nextSort(column: Column, sort: Sort | undefined): string {
   return `${isDescending ? '-' : ''}${column}`
 }
 
-/** Those with every word of `text` in their name or owner, or this id. Equal ones keep their order. */
+/** Those with all words of `text` in name or owner, or this id. Equal ones keep their order. */
 export function listStreams<S extends Named, U extends Figures>(
   all: readonly S[],
   usages: ReadonlyMap<string, U> | undefined,

@@ -7,21 +7,21 @@ import { nullable, type ObjectSchema, RFC3339, type Schema } from '../api/schema
 import type { Route } from '../http/exchange.ts'
 import { answerJson, type Guard, guardRoute, jsonAnswer } from '../http/guard.ts'
 import { AUTO_BUCKETS_MAX } from '../limits.ts'
-import { NO_KEY, NO_STREAM } from '../model/batch/usage-counts.ts'
+import {
+  HISTORY_KEYS_MAX,
+  KEYS_KEPT,
+  type Kept,
+  NO_KEY,
+  NO_STREAM,
+  REFUSALS_KEPT,
+} from '../model/batch/usage-counts.ts'
 import { formatTimeMs } from '../model/rfc3339.ts'
 import type { StreamId } from '../model/stream.ts'
 import { findVisibleStream, type StreamFinder } from '../read/find-streams.ts'
 import { readTimeRange } from '../read/read-request.ts'
 import { READ_PROPERTIES } from '../read/schemas.ts'
 import type { KeyRecord } from '../store/control/control-rows.ts'
-import {
-  HISTORY_KEYS_MAX,
-  type HistoryRange,
-  KEYS_KEPT,
-  type Kept,
-  REFUSALS_KEPT,
-  type UsageHistory,
-} from '../store/raw/usage-history.ts'
+import type { HistoryRange, UsageHistory } from '../store/raw/usage-history.ts'
 import { formatTimeOrNull } from './keys.ts'
 
 export interface UsageHistoryDeps extends Guard {

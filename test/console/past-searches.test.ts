@@ -8,7 +8,7 @@ import {
   readSearches,
   SEARCHES_MAX,
   withSearch,
-} from '../../console/explore/past-searches.ts'
+} from '../../console/searches/past-searches.ts'
 
 const ASKED = {
   ...{ streamId: '1' as string | undefined, query: 'level:error', from: '-1h', to: 'now' },

@@ -153,7 +153,7 @@ const LIMITED: ReadonlySet<ErrorCode> = new Set([
 const LIMIT_NAME =
   /\b(?:[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|rate_budget|byte_budget|max_stored_bytes)\b|--[a-z][a-z-]+/
 
-/** The limit that was met. Our messages name it, and those of these codes have no words of others. */
+/** The limit that was met. Our messages name it; those of these codes have no words of others. */
 export function causeOf({ code, message }: IngestError): string {
   return LIMITED.has(code) ? (LIMIT_NAME.exec(message)?.[0] ?? '') : ''
 }

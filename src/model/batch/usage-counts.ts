@@ -46,3 +46,14 @@ export interface KeyOwner {
   readonly keyId: number
   readonly isRevoked: boolean
 }
+
+const HOUR = 60
+const DAY = 24 * HOUR
+
+/** In minutes. `keptFine` and `keptCoarse`: how long ago steps may have begun. */
+export const REFUSALS_KEPT = { fine: 1, keptFine: DAY, coarse: HOUR, keptCoarse: 31 * DAY }
+export const KEYS_KEPT = { fine: HOUR, keptFine: 31 * DAY, coarse: DAY, keptCoarse: 400 * DAY }
+export type Kept = typeof REFUSALS_KEPT
+
+/** Keys that are told over time: those that sent most. */
+export const HISTORY_KEYS_MAX = 20

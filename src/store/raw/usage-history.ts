@@ -7,23 +7,19 @@
  *   what keys sent       an hour, for a month  a day, for 400 days
  */
 import {
+  KEYS_KEPT,
+  type Kept,
   type KeyCounts,
   type MinuteStep,
   NO_STREAM,
+  REFUSALS_KEPT,
   type RefusedRequests,
 } from '../../model/batch/usage-counts.ts'
 import type { StreamId } from '../../model/stream.ts'
 import type { Queryable } from '../postgres.ts'
 import { REMOVED_NODE_ID } from './storage-sql.ts'
 
-const HOUR = 60
-const DAY = 24 * HOUR
 const MINUTE_MS = 60_000
-
-/** In minutes. `keptFine` and `keptCoarse`: how long ago steps may have begun. */
-export const REFUSALS_KEPT = { fine: 1, keptFine: DAY, coarse: HOUR, keptCoarse: 31 * DAY }
-export const KEYS_KEPT = { fine: HOUR, keptFine: 31 * DAY, coarse: DAY, keptCoarse: 400 * DAY }
-export type Kept = typeof REFUSALS_KEPT
 
 /** A range in minutes since 1970, half-open, in steps of so many minutes. */
 export interface HistoryRange {
@@ -40,8 +36,6 @@ export type SentByTime = SentByKey & Pick<MinuteStep, 'start'>
 
 /** Rows of what an answer tells: keys with their reasons, or keys. */
 export const HISTORY_ROWS_MAX = 1_000
-/** Keys that are told over time: those that sent most. */
-export const HISTORY_KEYS_MAX = 20
 /** Old rows that one statement adds up or removes. */
 const AGED_AT_ONCE_MAX = 10_000
 
@@ -177,16 +171,16 @@ export class UsageHistory {
     return refusals || keys
   }
 
-  /** Coarse rows are of all nodes together, and nobody else's: retention has a number of its own. */
+  /** Coarse rows are of all nodes together, under retention's own number: nobody else's. */
   async #age(now: number, { fine, keptFine, coarse, keptCoarse }: Kept, of: Aged) {
     const { table, key, counts, sums, added } = of
-    const old = (minutes: string, before: string) => `DELETE FROM ${table} WHERE ctid = ANY (ARRAY(
-      SELECT ctid FROM ${table} WHERE minutes = ${minutes} AND start < ${before}
+    const old = `DELETE FROM ${table} WHERE ctid = ANY (ARRAY(
+      SELECT ctid FROM ${table} WHERE minutes = $1 AND start < $2
       ORDER BY start LIMIT ${AGED_AT_ONCE_MAX}))`
     const begin = 'start - start % $3::integer'
     const whole = (minute: number) => minute - (minute % coarse)
     const { rows } = await this.#sql.query<{ readonly count: number }>(
-      `WITH old AS (${old('$1', '$2')} RETURNING *), summed AS (
+      `WITH old AS (${old} RETURNING *), summed AS (
          INSERT INTO ${table} AS h (stream_id, minutes, start, ${key}, node_id, ${counts})
          SELECT stream_id, $3::integer, ${begin}, ${key}, ${REMOVED_NODE_ID}, ${sums} FROM old
          GROUP BY stream_id, ${begin}, ${key}
@@ -194,7 +188,7 @@ export class UsageHistory {
        ) SELECT count(*)::integer AS count FROM old`,
       [fine, whole(now - keptFine), coarse],
     )
-    const gone = await this.#sql.query(old('$1', '$2'), [coarse, whole(now - keptCoarse)])
+    const gone = await this.#sql.query(old, [coarse, whole(now - keptCoarse)])
     return Math.max(rows[0]?.count ?? 0, gone.rowCount) >= AGED_AT_ONCE_MAX
   }
 }

@@ -260,8 +260,8 @@ function oldestSql(streamId: string): string {
 }
 
 /**
- * The newest segment of a stream. A merged row is found by its first one, so rows that came late may
- * lie behind it; but merged rows do not overlap, so the last of them has the newest of theirs.
+ * The newest segment of a stream. A merged row is found by its first one, so rows that came late
+ * may lie behind it; but merged rows do not overlap, so the last of them has the newest of theirs.
  */
 function newestSql(streamId: string): string {
   return `GREATEST(

@@ -59,7 +59,7 @@ class Store {
   }
 }
 
-test('requests of one key, reason and minute are one row, with events where they are known', async () => {
+test('requests of one key, reason and minute are one row', async () => {
   const store = new Store()
   store.add({})
   store.add({ events: 4, bytes: 90 })
@@ -82,7 +82,7 @@ test('requests of one key, reason and minute are one row, with events where they
   await store.history.stop()
 })
 
-test('without a valid key it is told whose key it may be; of the key only its prefix is looked up', async () => {
+test('without a valid key it is told whose it may be, by the prefix alone', async () => {
   const store = new Store()
   const [revoked, wrong, unknown, token] = [...(['key', 'key', 'key', 'token'] as const)].map(
     (kind) => createCredential(kind),
@@ -157,7 +157,7 @@ test('while the store is away nothing is lost or doubled, and what waits is boun
   await store.history.stop()
 })
 
-test('the limit is that which the error names, and of no error that repeats what clients sent', () => {
+test('the limit is that which the error names, if no client can have put it there', () => {
   const thrownBy = (run: () => void) => {
     try {
       run()

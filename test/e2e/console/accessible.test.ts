@@ -170,8 +170,20 @@ const SCENES: readonly Scene[] = [
   },
   { name: 'no such stream', hash: '#/schema/99', shows: 'sees no stream' },
   { name: 'views', hash: '#/views/1', shows: 'Errors by service' },
+  {
+    name: 'an edited view',
+    hash: '#/views/1',
+    shows: 'Errors by service',
+    act: async () => await clickOn(seen.page, `Edit the view \u2068${'V'.repeat(200)}\u2069`),
+  },
+  {
+    name: 'earlier searches',
+    hash: `#/explore/1?q=level:error%20OR%20${'q'.repeat(300)}`,
+    shows: 'complete',
+    act: async () => await clickOn(seen.page, 'Earlier searches'),
+  },
   { name: 'which stream', hash: '#/views', shows: 'Which stream?' },
-  { name: 'streams', hash: '#/streams', shows: 'New stream' },
+  { name: 'streams', hash: '#/streams?sort=-events', shows: 'New stream' },
   {
     name: 'a new key',
     hash: '#/streams/1',
@@ -220,7 +232,8 @@ const SCENES: readonly Scene[] = [
       await seen.page.waitForSelector('.field-options [role=option]')
     },
   },
-  { name: 'usage', hash: '#/usage/1', shows: 'held until now' },
+  { name: 'usage', hash: '#/usage/1', shows: '100 %' },
+  { name: 'usage of no stream', hash: '#/usage', shows: 'without a known key' },
   {
     name: 'a new token',
     hash: '#/tokens',

@@ -4,9 +4,14 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import type { KeyCounts, RefusedRequests } from '../../../src/model/batch/usage-counts.ts'
+import {
+  KEYS_KEPT,
+  type KeyCounts,
+  REFUSALS_KEPT,
+  type RefusedRequests,
+} from '../../../src/model/batch/usage-counts.ts'
 import type { StreamId } from '../../../src/model/stream.ts'
-import { KEYS_KEPT, REFUSALS_KEPT, UsageHistory } from '../../../src/store/raw/usage-history.ts'
+import { UsageHistory } from '../../../src/store/raw/usage-history.ts'
 import { startDatabase, type TestDatabase } from '../../serve/rest-harness.ts'
 
 const [ONE, TWO] = [1 as StreamId, 2 as StreamId]

@@ -6,7 +6,7 @@
 import { signal } from '@preact/signals'
 import { clockParam } from '../base/clock.ts'
 import { href } from '../base/route.ts'
-import type { Ask } from './ask.ts'
+import type { Ask } from '../explore/ask.ts'
 import { OFF, type PastSearch, readSearches, withSearch } from './past-searches.ts'
 
 const KEY = 'sluice.searches'
@@ -35,9 +35,15 @@ export function searchAddress({ streamId, query, from, to, clock }: PastSearch):
 
 function keep(all: readonly PastSearch[] | undefined): void {
   pastSearches.value = all
+  tryStore(all === undefined ? OFF : JSON.stringify(all))
+}
+
+/** False where there is no room, or none for this page: then they last as long as the tab. */
+function tryStore(text: string): boolean {
   try {
-    localStorage.setItem(KEY, all === undefined ? OFF : JSON.stringify(all))
+    localStorage.setItem(KEY, text)
+    return true
   } catch {
-    // No room, or none for this page: they last as long as the tab.
+    return false
   }
 }
