@@ -7,6 +7,7 @@ export type KeyAction =
   | 'refresh'
   | 'group'
   | 'export'
+  | 'order'
   | 'palette'
   | 'help'
 
@@ -17,6 +18,7 @@ const ACTIONS: Readonly<Record<string, KeyAction>> = {
   r: 'refresh',
   g: 'group',
   e: 'export',
+  o: 'order',
   '?': 'help',
 }
 
