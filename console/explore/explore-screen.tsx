@@ -8,6 +8,7 @@ import { route, setParams } from '../base/route.ts'
 import { findStream, streams } from '../base/stream.ts'
 import type { ViewInfo } from '../base/view.ts'
 import { EventTable } from '../events/event-table.tsx'
+import { ListTools, moreErrors } from '../events/list-tools.tsx'
 import { ExportButton } from '../export/export-dialog.tsx'
 import { FirstStart } from '../first-start/first-start.tsx'
 import { ChooseStream } from '../parts/choose-stream.tsx'
@@ -39,9 +40,10 @@ export function ExploreScreen() {
   const isGrouping = useSignal(false)
   const { streamId, query, from, to, clock, isLive } = current
   const key = [streamId, query, from, to, clock, turn.value].join('\n')
+  const listKey = `${key}\n${current.order}`
   // What cannot be read is told at the query itself; nothing is asked with it.
   const isAsked = streams.value?.length !== 0 && highlight(query).error === undefined
-  useRows(loader, key, isAsked)
+  useRows(loader, listKey, isAsked)
   const ready = () => loader.settled(ROWS_FIRST_MS)
   const counted = { ask: current, key, isAsked, ready }
   const counts = useHistogram(counted)
@@ -189,6 +191,7 @@ interface RowsProps {
 function Rows({ loader, counted, counts, lateness }: RowsProps) {
   const { value: list } = loader.list
   const { ask: current, key, isAsked } = counted
+  const jump = useRef<(step: 1 | -1) => void>(() => undefined)
   const isFailed = list.failure !== undefined
   const isNothing = list.rows.length === 0 && list.state !== undefined && !list.isLoading
   const hasTable = isFailed ? list.rows.length > 0 : !isNothing || current.isLive
@@ -202,25 +205,29 @@ function Rows({ loader, counted, counts, lateness }: RowsProps) {
         </Failure>
       )}
       {!isAsked && <p class="empty">The query cannot be read: see what is underlined.</p>}
-      {isAsked && !isFailed && (
-        <AnswerNote
-          ask={current}
-          list={list}
-          counts={counts.value}
-          isStale={counts.isStale}
-          lateness={lateness}
-        />
-      )}
+      <div class="list-head">
+        {isAsked && !isFailed && (
+          <AnswerNote
+            ask={current}
+            list={list}
+            counts={counts.value}
+            isStale={counts.isStale}
+            lateness={lateness}
+          />
+        )}
+        {isAsked && hasTable && <ListTools ask={current} jump={jump} />}
+      </div>
       {isNothing && !isFailed && !current.isLive && <NothingFound ask={current} askKey={key} />}
       {isAsked && hasTable && (
         <EventTable
           list={list}
+          ask={current}
           stream={findStream(current.streamId)}
-          hasStream={current.streamId === undefined}
-          columns={current.columns}
-          clock={current.clock}
           onMore={() => void loader.loadMore()}
           onLoadGap={loadGap}
+          onFill={(at) => void loader.fill(at)}
+          onMoreErrors={() => moreErrors(loader, current)}
+          jump={jump}
         />
       )}
     </div>
