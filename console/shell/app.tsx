@@ -67,7 +67,7 @@ function Frame() {
         Skip to content
       </button>
       <Header onHelp={() => (open.value = 'help')} />
-      <main id="main" tabIndex={-1}>
+      <main id="main" class={current.screen === 'explore' ? 'is-whole' : ''} tabIndex={-1}>
         <Content current={current} />
       </main>
       {open.value === 'help' && <Help onClose={close('help')} />}
