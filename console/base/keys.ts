@@ -8,6 +8,7 @@ export type KeyAction =
   | 'group'
   | 'export'
   | 'share'
+  | 'order'
   | 'palette'
   | 'help'
 
@@ -19,6 +20,7 @@ const ACTIONS: Readonly<Record<string, KeyAction>> = {
   g: 'group',
   e: 'export',
   s: 'share',
+  o: 'order',
   '?': 'help',
 }
 

@@ -14,6 +14,7 @@ import {
   readFieldList,
   readFieldText,
 } from './field.ts'
+import { widthsOf, widthsText } from './widths.ts'
 
 export interface ViewAggregate {
   readonly fn: string
@@ -55,9 +56,11 @@ export function viewOf(params: URLSearchParams, opened?: ViewInfo) {
   const text = (name: string) => params.get(name) ?? ''
   const [from, to] = [text('from') || '-1h', text('to') || 'now']
   const isRelative = to === 'now' && /^-\d+[smhdw]$/.test(from)
+  const widths = widthsOf(text('widths'))
   const columns = readFieldList(text('cols')).map((field) => {
     const before = opened?.columns.find(({ path }) => isAt(path, field))
-    return before ?? { path: apiField(field) }
+    const width = widths.get(fieldText(field))
+    return { path: before?.path ?? apiField(field), ...(width !== undefined && { width }) }
   })
   // Without a range of its own it takes that of who looks, until one was chosen.
   const isOpen = opened?.range === null && text('from') === '' && text('to') === ''
@@ -66,9 +69,15 @@ export function viewOf(params: URLSearchParams, opened?: ViewInfo) {
     time_basis: readClock(params),
     range: isOpen ? null : isRelative ? { last: from.slice(1) } : { from, to },
     columns,
+    order: readOrder(params),
     chart: chartOf(params, opened?.chart ?? null),
-    ...(opened !== undefined && { order: opened.order, tags: opened.tags }),
+    ...(opened !== undefined && { tags: opened.tags }),
   }
+}
+
+/** Which events of a list come first. */
+export function readOrder(params: URLSearchParams): 'newest' | 'oldest' {
+  return params.get('order') === 'oldest' ? 'oldest' : 'newest'
 }
 
 function chartOf(params: URLSearchParams, opened: ViewChart | null): ViewChart | null {
@@ -124,10 +133,8 @@ function figureParams(figure: ViewAggregate | undefined) {
 }
 
 /** What of the view the screen does not show, in words; nothing: it shows all. */
-export function unshownOf({ chart, order, columns, problem }: ViewInfo): readonly string[] {
+export function unshownOf({ chart, columns, problem }: ViewInfo): readonly string[] {
   const told: string[] = problem === null ? [] : [visibleLine(problem)]
-  if (order === 'oldest') told.push('the oldest events first')
-  if (columns.some(({ width }) => width !== undefined)) told.push('widths of columns')
   const hidden = columns.filter(({ path }) => fieldOfApi(path) === undefined)
   if (hidden.length > 0)
     told.push(`columns ${hidden.map(({ path }) => visibleLine(path)).join(', ')}`)
@@ -162,11 +169,20 @@ export function viewParams(view: ViewInfo): Readonly<Record<string, string | und
     to: range === null || 'last' in range ? undefined : range.to,
     basis: clockParam(view.time_basis),
     cols: fieldListText(view.columns.flatMap(({ path }) => knownField(path))),
+    widths: viewWidths(view),
+    order: view.order === 'oldest' ? view.order : undefined,
     by: fieldListText((chart?.group_by ?? []).flatMap(knownField)),
     ...figureParams(aggregate),
     chart: chart?.type === 'bars' ? 'bars' : undefined,
     view: view.id,
   }
+}
+
+function viewWidths({ columns }: ViewInfo): string {
+  const widths = columns.flatMap(({ path, width }): [string, number][] => {
+    return width === undefined ? [] : knownField(path).map((field) => [fieldText(field), width])
+  })
+  return widthsText(new Map(widths))
 }
 
 function knownField(path: string): readonly EventField[] {

@@ -1,4 +1,5 @@
-import { visibleText } from '../../src/language/visible-text.ts'
+import { useMemo } from 'preact/hooks'
+import { visibleLine, visibleText } from '../../src/language/visible-text.ts'
 import { jsonText } from '../base/exact-json.ts'
 import { type EventView, opened, showView } from '../base/opened.ts'
 import type { StreamInfo } from '../base/stream.ts'
@@ -9,8 +10,10 @@ import { systemClause } from '../explore/filters.ts'
 import { CopyButton } from '../parts/copy-button.tsx'
 import { Tabs } from '../parts/tabs.tsx'
 import { share } from '../share/share.tsx'
-import type { EventRecord } from './event.ts'
+import type { Cells } from './cells.ts'
+import { type EventRecord, traceOf } from './event.ts'
 import { JsonTree } from './json-tree.tsx'
+import { everywhere, OpenedContext } from './opened-event.ts'
 import { payloadPlace } from './place.ts'
 import { Surroundings } from './surroundings.tsx'
 
@@ -20,18 +23,24 @@ const VIEWS: readonly (readonly [view: EventView, label: string])[] = [
   ['around', 'Around it'],
 ]
 
+const TRACE_CHARS_SHOWN = 8
+
 /** An event as a whole: its fields as a tree, its bytes, and its neighbours. */
 export function EventDetails({
   event,
   stream,
+  cells,
 }: {
   event: EventRecord
   stream: StreamInfo | undefined
+  cells: Cells
 }) {
   const view = opened.value.find(({ id }) => id === event.id)?.view ?? 'tree'
   const streamId = stream?.id ?? event.streamId ?? ask.value.streamId
+  const traceId = traceOf(event, '_trace_id')
+  const context = useMemo(() => ({ event, cells }), [event, cells])
   return (
-    <>
+    <OpenedContext.Provider value={context}>
       <div class="inline">
         <Tabs
           label="Event"
@@ -44,6 +53,15 @@ export function EventDetails({
           happened {formatTime(Date.parse(event.eventTime))} · received{' '}
           {formatTime(Date.parse(event.ingestedAt))} · {event.id}
         </span>
+        {traceId !== undefined && (
+          <a
+            class="as-button"
+            title="This trace in all streams, five minutes before and after the event"
+            href={everywhere(systemClause('_trace_id', traceId), event)}
+          >
+            trace <bdi class="mono">{visibleLine(traceId.slice(0, TRACE_CHARS_SHOWN))}</bdi>
+          </a>
+        )}
         <button
           type="button"
           class="small"
@@ -69,8 +87,8 @@ export function EventDetails({
         </pre>
       )}
       {view === 'around' && streamId !== undefined && (
-        <Surroundings event={event} streamId={streamId} textFields={stream?.text_fields} />
+        <Surroundings event={event} streamId={streamId} cells={cells} />
       )}
-    </>
+    </OpenedContext.Provider>
   )
 }

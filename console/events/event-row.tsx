@@ -1,13 +1,14 @@
-/** A line of the grid: an event, which opens in place, or a gap of the live tail. */
-import { useLayoutEffect, useRef } from 'preact/hooks'
-import type { Clock } from '../base/clock.ts'
-import { type EventField, fieldText } from '../base/field.ts'
-import { formatCount } from '../base/format.ts'
+/** A line of the grid: an event, which opens in place. */
+import { useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 import type { StreamInfo } from '../base/stream.ts'
 import { findStream } from '../base/stream.ts'
 import { formatTime } from '../base/time.ts'
-import type { Gap } from '../explore/event-list.ts'
-import { cellText, type EventRecord, lineOf, timeOf } from './event.ts'
+import type { Ask } from '../explore/ask.ts'
+import { hasColors } from '../text/colors.ts'
+import { ShownText } from '../text/shown-text.tsx'
+import { type Cells, cellsFor } from './cells.ts'
+import { type Column, columnName } from './columns.ts'
+import { type EventRecord, timeOf } from './event.ts'
 import { EventDetails } from './event-details.tsx'
 import { LevelSign } from './level-sign.tsx'
 
@@ -15,10 +16,8 @@ interface RowProps {
   readonly event: EventRecord
   readonly index: number
   readonly stream: StreamInfo | undefined
-  /** Of several streams: each row names its own. */
-  readonly hasStream: boolean
-  readonly columns: readonly EventField[]
-  readonly clock: Clock
+  readonly ask: Ask
+  readonly columns: readonly Column[]
   readonly isCurrent: boolean
   /** The one row that Tab goes to. */
   readonly isStop: boolean
@@ -28,9 +27,14 @@ interface RowProps {
 }
 
 export function EventRow(props: RowProps) {
-  const { event, index, stream, columns, isCurrent, isOpen, onToggle, onMeasured } = props
+  const { event, index, stream, ask, columns, isCurrent, isOpen, onToggle, onMeasured } = props
   const own = stream ?? findStream(event.streamId)
-  const time = formatTime(timeOf(event, props.clock))
+  const cells = cellsFor(ask.query, own?.text_fields, hasColors.value)
+  const time = formatTime(timeOf(event, ask.clock))
+  const shown = useMemo(
+    () => <FieldCells {...{ event, columns, cells }} />,
+    [event, columns, cells],
+  )
   const onClick = () => {
     // Who selects text of the line does not open it.
     if (getSelection()?.isCollapsed !== false) onToggle()
@@ -39,7 +43,7 @@ export function EventRow(props: RowProps) {
     <>
       {/* biome-ignore lint/a11y/useKeyWithClickEvents: Enter is one of the grid's keys. */}
       <div
-        class={`event-row ${isCurrent ? 'is-current' : ''} ${columns.length ? 'has-columns' : ''}`}
+        class={isCurrent ? 'event-row is-current' : 'event-row'}
         role="row"
         data-index={index}
         aria-rowindex={index + 2}
@@ -51,42 +55,66 @@ export function EventRow(props: RowProps) {
           <span class="date">{time.slice(0, 11)}</span>
           {time.slice(11)}
         </span>
-        <span class="cell" role="gridcell">
+        <span class="cell level-cell" role="gridcell">
           <LevelSign event={event} />
         </span>
-        {props.hasStream && (
-          <span class="cell" role="gridcell">
+        {ask.streamId === undefined && (
+          <span class="cell is-stream" role="gridcell">
             <bdi>{own?.name ?? event.streamId}</bdi>
           </span>
         )}
-        {columns.length === 0 ? (
-          <Cell text={lineOf(event, own?.text_fields)} />
-        ) : (
-          columns.map((field) => <Cell key={fieldText(field)} text={cellText(event, field)} />)
-        )}
+        {shown}
       </div>
-      {isOpen && <Opened event={event} index={index} stream={own} onMeasured={onMeasured} />}
+      {isOpen && (
+        <Opened event={event} index={index} stream={own} cells={cells} onMeasured={onMeasured} />
+      )}
     </>
   )
 }
 
-/** Of visible text, isolated: writing from right to left in it changes nothing beside it. */
-function Cell({ text }: { text: string }) {
+interface CellsProps {
+  readonly event: EventRecord
+  readonly columns: readonly Column[]
+  readonly cells: Cells
+}
+
+function FieldCells({ event, columns, cells }: CellsProps) {
   return (
-    <span class="cell mono line" role="gridcell">
-      <bdi>{text}</bdi>
-    </span>
+    <>
+      {columns.map((column, index) => (
+        <span
+          key={columnName(column)}
+          class={`cell mono ${cellClass(column, index, columns)}`}
+          style={{ width: `var(--w${index}, var(--w))` }}
+          role="gridcell"
+        >
+          <ShownText
+            pieces={
+              column.kind === 'line' ? cells.lineOf(event) : cells.cellOf(event, column.field)
+            }
+          />
+        </span>
+      ))}
+    </>
   )
+}
+
+/** The line takes what room is left; without it the last column does. */
+export function cellClass(column: Column, index: number, all: readonly Column[]): string {
+  const growing = all.findIndex(({ kind }) => kind === 'line')
+  const kind = column.kind === 'line' ? 'line' : 'col'
+  return index === (growing < 0 ? all.length - 1 : growing) ? `${kind} is-growing` : kind
 }
 
 interface OpenedProps {
   readonly event: EventRecord
   readonly index: number
   readonly stream: StreamInfo | undefined
+  readonly cells: Cells
   readonly onMeasured: (height: number) => void
 }
 
-function Opened({ event, index, stream, onMeasured }: OpenedProps) {
+function Opened({ event, index, stream, cells, onMeasured }: OpenedProps) {
   const ref = useRef<HTMLDivElement>(null)
   useLayoutEffect(() => {
     const element = ref.current!
@@ -98,22 +126,8 @@ function Opened({ event, index, stream, onMeasured }: OpenedProps) {
   return (
     <div class="event-open" ref={ref} role="row" aria-rowindex={index + 2}>
       <div role="gridcell">
-        <EventDetails event={event} stream={stream} />
+        <EventDetails event={event} stream={stream} cells={cells} />
       </div>
-    </div>
-  )
-}
-
-export function GapRow({ gap, index, onLoad }: { gap: Gap; index: number; onLoad: () => void }) {
-  return (
-    <div class="event-row is-gap" role="row" aria-rowindex={index + 2}>
-      <span class="cell" role="gridcell">
-        ▲ {gap.isExact ? '' : 'up to '}
-        {formatCount(gap.dropped)} events not shown{' '}
-        <button type="button" class="small" onClick={onLoad}>
-          Load them
-        </button>
-      </span>
     </div>
   )
 }

@@ -1,39 +1,48 @@
 /**
  * The events, one line each, as a grid of which only the visible rows are in the document. A row
- * opens in place. The visible rows stay where they are while others arrive above them.
+ * opens in place. The visible rows stay where they are while others arrive above them. Sideways
+ * the columns scroll; time, level and the names of the columns stay in sight.
  */
 import { useSignal } from '@preact/signals'
+import type { ComponentChildren, VNode } from 'preact'
 import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
-import { visibleLine } from '../../src/language/visible-text.ts'
-import { CLOCK_NAMES, type Clock } from '../base/clock.ts'
-import { type EventField, fieldText } from '../base/field.ts'
 import { opened, toggleOpened } from '../base/opened.ts'
-import { arrivals } from '../base/route.ts'
+import { route } from '../base/route.ts'
 import type { StreamInfo } from '../base/stream.ts'
-import { zoneName } from '../base/time.ts'
+import type { Ask } from '../explore/ask.ts'
 import type { EventList, Gap } from '../explore/event-list.ts'
-import { EventRow, GapRow } from './event-row.tsx'
+import { tell } from '../parts/notices.tsx'
+import { HeaderMenu, HeaderRow, useHeader } from './column-header.tsx'
+import { type Column, columnsOf, widthOf } from './columns.ts'
+import { serviceOf } from './event.ts'
+import { EventRow } from './event-row.tsx'
+import { GapRow, SkipRow } from './gap-rows.tsx'
+import { errorAt } from './level.ts'
 import { useRowKeys } from './row-keys.ts'
-import { indexAt, keyOf, ROW_PX, topsOf } from './row-places.ts'
+import { indexAt, keyOf, topsOf } from './row-places.ts'
+import { useAnchor, useArrival, useFocus, useView } from './table-view.ts'
 
 const SPARE_ROWS = 12
 const MORE_ROWS = 60
 
-interface TableProps {
+export interface TableProps {
   readonly list: EventList
+  readonly ask: Ask
   readonly stream: StreamInfo | undefined
-  /** Rows of several streams name theirs. */
-  readonly hasStream: boolean
-  readonly columns: readonly EventField[]
-  /** Whose time stands in the first column. */
-  readonly clock: Clock
   readonly onMore: () => void
   readonly onLoadGap: (gap: Gap) => void
+  /** Loads what was jumped over. */
+  readonly onFill: (from: string | undefined) => void
+  /** Loads up to the next error behind the last row, if there is one: then it is the answer. */
+  readonly onMoreErrors: () => Promise<EventList | undefined>
+  /** Gets what goes to the next error (1) or the one before (-1). */
+  readonly jump: { current: (step: 1 | -1) => void }
 }
 
 export function EventTable(props: TableProps) {
-  const { list, stream, hasStream, columns, clock, onMore, onLoadGap } = props
+  const { list, ask, stream, onMore } = props
   const { rows } = list
+  const columns = useColumns(ask, list)
   const scroll = useRef<HTMLDivElement>(null)
   const view = useView(scroll)
   const current = useSignal<string | undefined>(undefined)
@@ -53,7 +62,7 @@ export function EventTable(props: TableProps) {
     if (list.hasMore && last > rows.length - MORE_ROWS) onMore()
   }, [last, rows.length, list.hasMore, list.isLoading])
   useAnchor(scroll, keys, tops, open.size > 0)
-  const focus = useFocus(scroll)
+  const focus = useFocus(scroll, keys, tops)
   const toggle = (index: number) => {
     const row = rows[index]
     if (row?.kind !== 'event') return
@@ -64,177 +73,132 @@ export function EventTable(props: TableProps) {
     if (!open.has(key) || open.get(key) === measured) return
     heights.value = new Map(heights.value).set(key, measured)
   }
-  const moveTo = (index: number) => {
-    if (rows.length === 0) return
-    const to = Math.max(0, Math.min(rows.length - 1, index))
-    current.value = keyOf(rows[to]!)
-    const element = scroll.current!
-    if (tops[to]! < element.scrollTop) element.scrollTop = tops[to]!
-    const bottom = tops[to]! + ROW_PX
-    if (bottom > element.scrollTop + element.clientHeight) {
-      element.scrollTop = bottom - element.clientHeight
-    }
-    focus(to)
+  const moveTo = (index: number, among = rows) => {
+    if (among.length === 0) return
+    current.value = keyOf(among[Math.max(0, Math.min(among.length - 1, index))]!)
+    focus(current.value)
   }
-  useArrival(list, keys, (index) => {
-    scroll.current!.scrollTop = tops[index]!
-    moveTo(index)
-  })
+  useArrival(list, keys, moveTo)
   const isOpen = (index: number) => rows[index] !== undefined && open.has(keyOf(rows[index]))
-  const grid = useRef({ rows, current: currentIndex, isOpen, moveTo, toggle })
-  grid.current = { rows, current: currentIndex, isOpen, moveTo, toggle }
+  const jump = async (step: 1 | -1) => {
+    const to = errorAt(rows, currentIndex, step)
+    if (to !== undefined) return moveTo(to)
+    if (step === -1) return tell('No error before this one')
+    const more = await props.onMoreErrors()
+    const found = more && errorAt(more.rows, more.rows.map(keyOf).indexOf(current.value ?? ''), 1)
+    if (found !== undefined) moveTo(found, more!.rows)
+  }
+  const grid = useRef({ rows, current: currentIndex, isOpen, moveTo, toggle, jump })
+  grid.current = { rows, current: currentIndex, isOpen, moveTo, toggle, jump }
   useRowKeys(() => grid.current)
+  props.jump.current = (step) => void grid.current.jump(step)
+  const drawn = useDrawn()
   const shown = Array.from({ length: Math.max(0, last - first) }, (_, i) => first + i)
   const stop = Math.max(0, currentIndex)
   return (
-    <div
-      class={list.isStale ? 'events is-stale' : 'events'}
-      // A grid whose rows open.
-      role="treegrid"
-      aria-label="Events"
-      aria-busy={list.isLoading}
-      aria-rowcount={rows.length + 1}
-    >
-      <HeaderRow columns={columns} hasStream={hasStream} clock={clock} />
-      <div
-        class="event-scroll"
-        ref={scroll}
-        // The current row is the stop for Tab, unless it was scrolled away.
-        tabIndex={stop >= first && stop < last ? -1 : 0}
-        role="rowgroup"
-      >
-        <div class="event-space" style={{ height: `${tops[rows.length] ?? 0}px` }}>
-          {shown.map((index) => {
-            const row = rows[index]!
-            const key = keyOf(row)
-            const place = { transform: `translateY(${tops[index]}px)` }
-            return (
-              <div key={key} class="event-place" style={place}>
-                {row.kind === 'gap' ? (
-                  <GapRow gap={row.gap} index={index} onLoad={() => onLoadGap(row.gap)} />
-                ) : (
-                  <EventRow
-                    event={row.event}
-                    index={index}
-                    stream={stream}
-                    hasStream={hasStream}
-                    columns={columns}
-                    clock={clock}
-                    isCurrent={index === currentIndex}
-                    isStop={index === stop}
-                    isOpen={open.has(key)}
-                    onToggle={() => toggle(index)}
-                    onMeasured={(measured) => measure(key, measured)}
-                  />
-                )}
-              </div>
-            )
-          })}
-        </div>
+    <Frame {...props} columns={columns} scroll={scroll} isStopShown={stop >= first && stop < last}>
+      <div class="event-space" role="rowgroup" style={{ height: `${tops[rows.length] ?? 0}px` }}>
+        {shown.map((index) => {
+          const row = rows[index]!
+          const key = keyOf(row)
+          const state = { isCurrent: index === currentIndex, isStop: index === stop }
+          const isOpen = open.has(key)
+          const top = tops[index]!
+          const shows = [row, index, top, ...Object.values(state), isOpen, ask, columns, stream]
+          return drawn(key, shows, () => (
+            <div key={key} class="event-place" style={{ transform: `translateY(${top}px)` }}>
+              {row.kind === 'gap' && (
+                <GapRow gap={row.gap} index={index} onLoad={() => props.onLoadGap(row.gap)} />
+              )}
+              {row.kind === 'skip' && (
+                <SkipRow index={index} onLoad={() => props.onFill(row.from)} />
+              )}
+              {row.kind === 'event' && (
+                <EventRow
+                  {...{ event: row.event, index, stream, ask, columns, isOpen }}
+                  {...state}
+                  onToggle={() => grid.current.toggle(index)}
+                  onMeasured={(measured) => measure(key, measured)}
+                />
+              )}
+            </div>
+          ))
+        })}
       </div>
-    </div>
+    </Frame>
   )
-}
-
-type HeaderProps = Pick<TableProps, 'columns' | 'hasStream' | 'clock'>
-
-function HeaderRow({ columns, hasStream, clock }: HeaderProps) {
-  const fields = columns.map((field) => visibleLine(fieldText(field)))
-  const time = CLOCK_NAMES[clock]
-  const names = ['Level', ...(hasStream ? ['Stream'] : []), ...(fields.length ? fields : ['Event'])]
-  return (
-    <div
-      class={`event-row is-header ${columns.length ? 'has-columns' : ''}`}
-      role="row"
-      aria-rowindex={1}
-    >
-      <span role="columnheader" class="cell" title={`${time} (${zoneName()})`}>
-        {time}
-        <span class="zone"> ({zoneName()})</span>
-      </span>
-      {names.map((name) => (
-        <span key={name} role="columnheader" class="cell" title={name}>
-          <bdi>{name}</bdi>
-        </span>
-      ))}
-    </div>
-  )
-}
-
-type ScrollRef = { readonly current: HTMLDivElement | null }
-
-/** Which part is seen, as it scrolls and changes its size. */
-function useView(scroll: ScrollRef) {
-  const view = useSignal({ top: 0, height: 800 })
-  useLayoutEffect(() => {
-    const element = scroll.current!
-    const look = () => {
-      view.value = { top: element.scrollTop, height: element.clientHeight }
-    }
-    const observer = new ResizeObserver(look)
-    observer.observe(element)
-    element.addEventListener('scroll', look, { passive: true })
-    return () => {
-      observer.disconnect()
-      element.removeEventListener('scroll', look)
-    }
-  }, [])
-  return view
 }
 
 /**
- * Rows that arrive above the visible ones do not move these. At the very top with nothing open,
- * though, new rows should be seen arriving.
+ * What was drawn of a row is kept while all that it shows is the same: scrolling draws only the
+ * rows that come into sight.
  */
-function useAnchor(
-  scroll: ScrollRef,
-  keys: readonly string[],
-  tops: Float64Array,
-  hasOpen: boolean,
-): void {
-  const before = useRef<{ keys: readonly string[]; tops: Float64Array }>({ keys, tops })
+function useDrawn() {
+  const before = useRef(new Map<string, Drawn>())
+  const now = new Map<string, Drawn>()
   useLayoutEffect(() => {
-    const element = scroll.current!
-    const { keys: oldKeys, tops: oldTops } = before.current
-    before.current = { keys, tops }
-    if (keys[0] === oldKeys[0] || (element.scrollTop === 0 && !hasOpen)) return
-    const anchor = indexAt(oldTops, element.scrollTop)
-    const now = keys.indexOf(oldKeys[anchor] ?? '')
-    if (now >= 0) element.scrollTop += tops[now]! - oldTops[anchor]!
-    else element.scrollTop = 0
+    before.current = now
   })
-}
-
-/** Goes once to the first event that the address opens, when somebody came by it. */
-function useArrival(
-  { state, isStale, isLoading }: EventList,
-  keys: readonly string[],
-  arriveAt: (index: number) => void,
-): void {
-  const turn = useRef<number | undefined>(undefined)
-  useEffect(() => {
-    const isSettled = state !== undefined && !isStale && !isLoading
-    if (!isSettled || turn.current === arrivals.value) return
-    turn.current = arrivals.value
-    const index = keys.indexOf(opened.value[0]?.id ?? '')
-    if (index >= 0) arriveAt(index)
-  })
-}
-
-/** Gives the focus to a row as soon as it is in the document. */
-function useFocus(scroll: ScrollRef): (index: number) => void {
-  const wanted = useRef<number | undefined>(undefined)
-  const turn = useSignal(0)
-  void turn.value
-  useLayoutEffect(() => {
-    if (wanted.current === undefined) return
-    const row = scroll.current!.querySelector<HTMLElement>(`[data-index="${wanted.current}"]`)
-    if (row === null) return
-    wanted.current = undefined
-    row.focus({ preventScroll: true })
-  })
-  return (index) => {
-    wanted.current = index
-    turn.value++
+  return (key: string, shows: readonly unknown[], draw: () => VNode): VNode => {
+    const known = before.current.get(key)
+    const isSame = known?.shows.every((one, at) => one === shows[at])
+    const drawn = isSame === true ? known! : { shows, node: draw() }
+    now.set(key, drawn)
+    return drawn.node
   }
+}
+
+interface Drawn {
+  readonly shows: readonly unknown[]
+  readonly node: VNode
+}
+
+/** The same array as long as it is about the same columns. */
+function useColumns({ columns }: Ask, { rows }: EventList): readonly Column[] {
+  const hasService = useMemo(
+    () => rows.some((row) => row.kind === 'event' && serviceOf(row.event) !== undefined),
+    [rows],
+  )
+  const { params } = route.value
+  const [line, service] = [params.get('line'), params.get('service')]
+  return useMemo(() => columnsOf(columns, params, hasService), [columns, line, service, hasService])
+}
+
+interface FrameProps extends TableProps {
+  readonly columns: readonly Column[]
+  readonly scroll: { current: HTMLDivElement | null }
+  /** The row that Tab goes to is in the document. */
+  readonly isStopShown: boolean
+  readonly children: ComponentChildren
+}
+
+/** What scrolls, with the names of the columns above it and their widths. */
+function Frame({ list, ask, columns, scroll, isStopShown, children }: FrameProps) {
+  const { params } = route.value
+  const widths = columns.flatMap((column, index) => {
+    const width = widthOf(column, params)
+    return width === undefined ? [] : [[`--w${index}`, `${width}px`]]
+  })
+  const header = useHeader()
+  return (
+    <div class="event-frame">
+      <div
+        class={list.isStale ? 'events event-scroll is-stale' : 'events event-scroll'}
+        ref={scroll}
+        // A grid whose rows open.
+        role="treegrid"
+        aria-label="Events"
+        aria-busy={list.isLoading}
+        aria-rowcount={list.rows.length + 1}
+        // The current row is the stop for Tab, unless it was scrolled away.
+        tabIndex={isStopShown ? -1 : 0}
+      >
+        <div class="event-grid" style={Object.fromEntries(widths)}>
+          <HeaderRow state={header} columns={columns} ask={ask} />
+          {children}
+        </div>
+      </div>
+      <HeaderMenu state={header} columns={columns} ask={ask} />
+    </div>
+  )
 }

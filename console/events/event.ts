@@ -2,9 +2,8 @@
 
 import type { SystemFieldName } from '../../src/language/query-tree.ts'
 import { TRACE_PATHS, type TraceFieldName } from '../../src/language/trace-fields.ts'
-import { visibleLine, visibleString, visibleText } from '../../src/language/visible-text.ts'
 import { SERVICE_FIELDS } from '../../src/model/event-labels.ts'
-import { rankTextPaths, TEXT_FIELDS_DEFAULT, TextNames } from '../../src/model/text-fields.ts'
+import { rankTextPaths, type TextNames } from '../../src/model/text-fields.ts'
 import type { Clock } from '../base/clock.ts'
 import {
   type JsonSpan,
@@ -79,27 +78,38 @@ export function timeOf({ eventTime, ingestedAt }: EventRecord, clock: Clock): nu
 
 const CELL_CHARS_MAX = 512
 
-/** What a cell shows of a field, on one line. */
-export function cellText(event: EventRecord, field: EventField): string {
-  if (field.kind === 'stream') return event.streamId ?? ''
-  if (field.kind === 'system') return systemText(event, field.name)
+/** The beginning of a value, for one line. */
+export interface Beginning {
+  /** As it was sent: a string's own text, or JSON. */
+  readonly text: string
+  readonly isString: boolean
+  readonly isCut: boolean
+}
+
+/** What a cell shows of a field; undefined for nothing. */
+export function beginningAt(event: EventRecord, field: EventField): Beginning | undefined {
+  if (field.kind === 'stream') return ofString(event.streamId)
+  if (field.kind === 'system') return ofString(systemText(event, field.name))
   const [path] = field.parts
   // What is in arrays is no column.
   const value =
     path === undefined || field.parts.length > 1 ? undefined : jsonAt(event.payload, path)
-  return value === undefined ? '' : shownStart(value, true)
+  return value && beginningOf(value)
 }
 
-/** Its first `CELL_CHARS_MAX` characters. A string alone looks unlike other kinds of JSON. */
-function shownStart(value: JsonSpan, isAlone: boolean): string {
+function ofString(text: string | undefined): Beginning | undefined {
+  return text === undefined || text === '' ? undefined : { text, isString: true, isCut: false }
+}
+
+/** Its first `CELL_CHARS_MAX` characters. */
+export function beginningOf(value: JsonSpan): Beginning {
   const isCut = value.end - value.start > CELL_CHARS_MAX
-  const text = jsonText({ ...value, end: Math.min(value.end, value.start + CELL_CHARS_MAX) })
-  if (jsonKind(value) !== 'string') return visibleText(text)
-  if (isCut) return visibleText(cutString(text))
-  return isAlone ? visibleString(jsonString(value)) : visibleText(jsonString(value))
+  const json = jsonText({ ...value, end: Math.min(value.end, value.start + CELL_CHARS_MAX) })
+  if (jsonKind(value) !== 'string') return { text: json, isString: false, isCut }
+  return { text: isCut ? cutString(json) : jsonString(value), isString: true, isCut }
 }
 
-function systemText(event: EventRecord, name: SystemFieldName): string {
+function systemText(event: EventRecord, name: SystemFieldName): string | undefined {
   switch (name) {
     case '_id':
       return event.id
@@ -110,17 +120,17 @@ function systemText(event: EventRecord, name: SystemFieldName): string {
     case '_shape':
       return event.shape
     case '_level':
-      return levelOf(event) ?? ''
+      return levelOf(event)
     case '_service':
-      return visibleLine(serviceOf(event) ?? '')
+      return serviceOf(event)
     case '_trace_id':
     case '_span_id':
-      return visibleLine(traceOf(event, name) ?? '')
+      return traceOf(event, name)
   }
 }
 
 /** Where an OTLP record says it beside the payload, else as events usually name it. */
-function traceOf(event: EventRecord, name: TraceFieldName): string | undefined {
+export function traceOf(event: EventRecord, name: TraceFieldName): string | undefined {
   const own = name === '_trace_id' ? event.traceId : event.spanId
   if (own !== undefined && own !== '') return own
   for (const path of TRACE_PATHS[name]) {
@@ -131,34 +141,28 @@ function traceOf(event: EventRecord, name: TraceFieldName): string | undefined {
   return undefined
 }
 
-/** As the service labels events: `_service`. */
-function serviceOf({ payload, service }: EventRecord): string | undefined {
+const services = new WeakMap<EventRecord, string>()
+
+/** As the service labels events: `_service`. It is asked of each row with each page. */
+export function serviceOf(event: EventRecord): string | undefined {
+  const known = services.get(event) ?? readService(event)
+  services.set(event, known)
+  return known === '' ? undefined : known
+}
+
+function readService({ payload, service }: EventRecord): string {
   if (service !== undefined && service !== '') return service
   for (const path of SERVICE_FIELDS) {
     const value = jsonAt(payload, path)
     const text = value && jsonKind(value) === 'string' ? jsonString(value) : ''
     if (text !== '') return text
   }
-  return undefined
+  return ''
 }
 
-/** The line of an event: its most important text field, else its payload as it is. */
-export function lineOf(
-  event: EventRecord,
-  textFields: readonly string[] = TEXT_FIELDS_DEFAULT,
-): string {
-  const [path] = rankTextPaths(stringPaths(event.payload, ''), namesOf(textFields))
-  const value = path === undefined ? undefined : jsonAt(event.payload, path)
-  return shownStart(value ?? event.payload, false)
-}
-
-let lastNames: { readonly of: readonly string[]; readonly names: TextNames } | undefined
-
-function namesOf(textFields: readonly string[]): TextNames {
-  if (lastNames?.of !== textFields) {
-    lastNames = { of: textFields, names: new TextNames(textFields) }
-  }
-  return lastNames.names
+/** Its text fields outside of arrays, the most important first; the first one is its line. */
+export function textPathsOf({ payload }: EventRecord, names: TextNames): readonly string[] {
+  return rankTextPaths(stringPaths(payload, ''), names)
 }
 
 /** Of strings outside of arrays. */
@@ -170,12 +174,12 @@ function* stringPaths(object: JsonSpan, prefix: string): Generator<string> {
   }
 }
 
-/** The beginning of a JSON string that was cut: without its quote, escapes undone where whole. */
+/** The beginning of a JSON string that was cut: without its quotes, escapes undone where whole. */
 function cutString(text: string): string {
   const whole = text.slice(1).replace(/\\(?:u[0-9a-fA-F]{0,3})?$/, '')
   try {
-    return `${JSON.parse(`"${whole}"`) as string}…`
+    return JSON.parse(`"${whole}"`) as string
   } catch {
-    return `${whole}…`
+    return whole
   }
 }

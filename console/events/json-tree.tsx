@@ -1,9 +1,11 @@
 /**
  * A payload as a tree; children are read when their parent is opened, 200 at a time. One stop for
- * Tab; the arrows go from value to value, and f, x, g, c and y act on the focused value.
+ * Tab; the arrows go from value to value, and f, x, a, g, c and y act on the focused value. Text of
+ * several lines keeps them, in fixed width; JSON in a string is a tree of its own below it.
  */
 import { useSignal } from '@preact/signals'
-import { visibleLine, visibleText } from '../../src/language/visible-text.ts'
+import { useContext, useMemo } from 'preact/hooks'
+import { isMisleading, visibleLine } from '../../src/language/visible-text.ts'
 import {
   type JsonSpan,
   jsonElements,
@@ -12,13 +14,20 @@ import {
   jsonObject,
   jsonString,
   jsonText,
+  wholeJson,
 } from '../base/exact-json.ts'
 import { shownSpan } from '../base/shown-value.ts'
-import { elementPlaces, memberPlace, type Place } from './place.ts'
+import { ShownText } from '../text/shown-text.tsx'
+import { OpenedContext } from './opened-event.ts'
+import { elementPlaces, fieldAt, memberPlace, type Place } from './place.ts'
 import { actionsOf, ValueMenu } from './value-menu.tsx'
 
 const CHILDREN_AT_A_TIME = 200
 const STRING_CHARS_SHOWN = 2_000
+/** Of a stack trace and its like: it is read as a whole. */
+const LINES_CHARS_SHOWN = 50_000
+/** JSON in longer strings stays text. */
+const INSIDE_CHARS_MAX = 200_000
 const SMALL_CHARS = 400
 const STOPS = '.leaf, .twist, .more'
 
@@ -109,12 +118,18 @@ function Node({ child, isFirst }: { child: Child; isFirst: boolean }) {
 
 function Leaf({ child: { label, place, value }, isFirst }: { child: Child; isFirst: boolean }) {
   const isWhole = useSignal(false)
+  const isUnfolded = useSignal(true)
+  const opened = useContext(OpenedContext)
   const kind = jsonKind(value)
   const text = kind === 'string' ? jsonString(value) : jsonText(value)
-  const isCut = text.length > STRING_CHARS_SHOWN && !isWhole.value
+  const inside = useMemo(() => (kind === 'string' ? jsonInside(text) : undefined), [value])
+  const hasLines = kind === 'string' && text.includes('\n')
+  const most = hasLines ? LINES_CHARS_SHOWN : STRING_CHARS_SHOWN
+  const isCut = text.length > most && !isWhole.value
+  const isPlain = kind === 'string' && (isCut || inside !== undefined || !isMisleading(text))
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return
-    const action = actionsOf(place, value).find(({ key }) => key === event.key)
+    const action = actionsOf(place, value, opened?.event).find(({ key }) => key === event.key)
     if (action === undefined) return
     event.preventDefault()
     event.stopPropagation()
@@ -125,13 +140,13 @@ function Leaf({ child: { label, place, value }, isFirst }: { child: Child; isFir
       <bdi class="key">{visibleLine(label) || '(empty)'}</bdi>:{' '}
       {/* No button element: its text could not be selected. */}
       <span
-        class={`leaf json is-${kind}`}
+        class={`leaf json is-${kind}${hasLines ? ' mono has-lines' : ''}`}
         role="button"
         tabIndex={isFirst ? 0 : -1}
-        aria-keyshortcuts="f x g c y"
+        aria-keyshortcuts="f x a g c y"
         onKeyDown={onKeyDown}
       >
-        <bdi>{isCut ? visibleText(text.slice(0, STRING_CHARS_SHOWN)) : shownSpan(value)}</bdi>
+        <LeafText {...{ place, value, isPlain }} text={isCut ? text.slice(0, most) : text} />
       </span>
       {isCut && (
         <button
@@ -141,12 +156,61 @@ function Leaf({ child: { label, place, value }, isFirst }: { child: Child; isFir
             isWhole.value = true
           }}
         >
-          … {(text.length - STRING_CHARS_SHOWN).toLocaleString('en-US')} more characters
+          … {(text.length - most).toLocaleString('en-US')} more characters
         </button>
       )}
       <ValueMenu place={place} value={value} />
+      {inside !== undefined && (
+        <>
+          <button
+            type="button"
+            class="small more"
+            tabIndex={-1}
+            aria-expanded={isUnfolded.value}
+            onClick={() => {
+              isUnfolded.value = !isUnfolded.value
+            }}
+          >
+            <span aria-hidden="true">{isUnfolded.value ? '▾' : '▸'}</span> JSON in it
+          </button>
+          {isUnfolded.value && <Children value={inside} place={undefined} />}
+        </>
+      )}
     </li>
   )
+}
+
+interface LeafTextProps {
+  readonly place: Place | undefined
+  readonly value: JsonSpan
+  /** Of it, what is shown. */
+  readonly text: string
+  /** A string that looks like nothing else. */
+  readonly isPlain: boolean
+}
+
+/** With what the query found in it; a string that looks like something else stands in quotes. */
+function LeafText({ place, value, text, isPlain }: LeafTextProps) {
+  const { cells, event } = useContext(OpenedContext) ?? {}
+  const field = useMemo(() => fieldAt(place), [place])
+  const pieces = useMemo(() => {
+    if (cells === undefined || event === undefined) return undefined
+    const marked = { text, field, isFree: cells.isFree(event, field?.parts) }
+    if (isPlain) return cells.piecesOf(marked)
+    return [{ text: shownSpan(value), style: '', isMatch: cells.isFound(marked) }]
+  }, [cells, event, value, text, isPlain])
+  return pieces === undefined ? <bdi>{shownSpan(value)}</bdi> : <ShownText pieces={pieces} />
+}
+
+/** The object or array that a string is the JSON of. */
+function jsonInside(text: string): JsonSpan | undefined {
+  if (text.length > INSIDE_CHARS_MAX || !/^\s*[{[]/.test(text)) return undefined
+  try {
+    JSON.parse(text)
+    return wholeJson(text)
+  } catch {
+    return undefined
+  }
 }
 
 function readChildren(

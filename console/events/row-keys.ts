@@ -1,6 +1,7 @@
 /**
  * The grid's keys. `j` and `k` go from event to event from anywhere, as the arrows do within the
- * grid; Enter opens and closes; right goes into the fields, left and Escape come back out.
+ * grid; Enter opens and closes; right goes into the fields, left and Escape come back out. `n` and
+ * `p` go to the next error and the one before.
  */
 import { useEffect } from 'preact/hooks'
 import { isTyping } from '../base/keys.ts'
@@ -20,6 +21,8 @@ export interface Grid {
   /** Makes it the current one, and gives it the focus. */
   readonly moveTo: (index: number) => void
   readonly toggle: (index: number) => void
+  /** To the next error behind the current row (1), or before it (-1). */
+  readonly jump: (step: 1 | -1) => unknown
 }
 
 /** `grid` is asked anew with each key. */
@@ -44,6 +47,7 @@ function act({ key, target }: KeyboardEvent, grid: Grid): boolean {
   const isFree = isOnRow || element === document.body || element.matches('main, .event-scroll')
   if (key === 'j' || (key === 'ArrowDown' && isOnRow)) grid.moveTo(current + 1)
   else if (key === 'k' || (key === 'ArrowUp' && isOnRow)) grid.moveTo(current - 1)
+  else if (key === 'n' || key === 'p') grid.jump(key === 'n' ? 1 : -1)
   else if (isOnRow && key in JUMPS) grid.moveTo(JUMPS[key]!(current, rows.length))
   else if (key === 'Enter' && isFree) grid.toggle(Math.max(0, current))
   else if (key === 'ArrowRight' && isOnRow) goIn(grid, element)

@@ -2,9 +2,12 @@
 import type { Row } from '../explore/event-list.ts'
 
 export const ROW_PX = 26
+/** The line of the columns' names, which stays above the rows. */
+export const HEADER_PX = 26
 
 export function keyOf(row: Row): string {
-  return row.kind === 'event' ? row.event.id : `gap ${row.gap.id}`
+  if (row.kind === 'event') return row.event.id
+  return row.kind === 'gap' ? `gap ${row.gap.id}` : `skip ${row.from}`
 }
 
 /** Where each row begins, in pixels, and where the last one ends. */

@@ -6,7 +6,9 @@ import { href } from '../base/route.ts'
 import { formatTime } from '../base/time.ts'
 import { ask } from '../explore/ask.ts'
 import { Failure } from '../parts/failure.tsx'
-import { type EventRecord, lineOf, readEvents, timeOf } from './event.ts'
+import { ShownText } from '../text/shown-text.tsx'
+import type { Cells } from './cells.ts'
+import { type EventRecord, readEvents, timeOf } from './event.ts'
 import { LevelSign } from './level-sign.tsx'
 
 const EACH_SIDE = 50
@@ -14,11 +16,11 @@ const EACH_SIDE = 50
 interface SurroundingsProps {
   readonly event: EventRecord
   readonly streamId: string
-  readonly textFields: readonly string[] | undefined
+  readonly cells: Cells
 }
 
 /** The events that were received right before and after one, whatever the query. */
-export function Surroundings({ event, streamId, textFields }: SurroundingsProps) {
+export function Surroundings({ event, streamId, cells }: SurroundingsProps) {
   const { clock } = ask.value
   const list = useRef<HTMLOListElement>(null)
   const { value, failure } = useLoaded(event.id, async (signal) => {
@@ -52,7 +54,10 @@ export function Surroundings({ event, streamId, textFields }: SurroundingsProps)
             <a class="mono time" href={href('explore', streamId, aloneParams(one))}>
               {formatTime(timeOf(one, clock))}
             </a>{' '}
-            <LevelSign event={one} /> <bdi class="mono">{lineOf(one, textFields)}</bdi>
+            <LevelSign event={one} />{' '}
+            <span class="mono">
+              <ShownText pieces={cells.lineOf(one)} />
+            </span>
           </li>
         ))}
       </ol>

@@ -1,11 +1,15 @@
+import { useContext } from 'preact/hooks'
 import { type JsonSpan, jsonKind, jsonString, jsonText } from '../base/exact-json.ts'
-import { fieldListText, fieldText } from '../base/field.ts'
-import { setParams } from '../base/route.ts'
+import { type EventField, fieldListText, fieldText } from '../base/field.ts'
+import { go, route, setParams } from '../base/route.ts'
 import { ask } from '../explore/ask.ts'
 import { filterBy } from '../explore/filter-by.ts'
 import { clauseFor } from '../explore/filters.ts'
 import { copy } from '../parts/copy-button.tsx'
 import { tell } from '../parts/notices.tsx'
+import { columnName, columnsOf, removed } from './columns.ts'
+import type { EventRecord } from './event.ts'
+import { everywhere, OpenedContext, sameClause } from './opened-event.ts'
 import { fieldAt, isSeen, type Place } from './place.ts'
 
 export interface ValueAction {
@@ -17,17 +21,22 @@ export interface ValueAction {
 }
 
 /** What one can do with the value at `place`; what would not be about it is left out. */
-export function actionsOf(place: Place | undefined, value: JsonSpan): readonly ValueAction[] {
+export function actionsOf(
+  place: Place | undefined,
+  value: JsonSpan,
+  event: EventRecord | undefined,
+): readonly ValueAction[] {
   const { columns } = ask.value
   const field = fieldAt(place)
   const clause = field && clauseFor(field, value)
   const name = field && fieldText(field)
-  const others = columns.filter((one) => fieldText(one) !== name)
-  const isColumn = others.length < columns.length
-  const filter = (isExcluded: boolean) => {
-    if (place !== undefined && isSeen(place, value)) filterBy(clause!, isExcluded)
+  const isColumn = columns.some((one) => fieldText(one) === name)
+  const ifSeen = (act: () => void) => {
+    if (place !== undefined && isSeen(place, value)) act()
     else tell('The event has another value of the same path: queries see that one', true)
   }
+  const filter = (isExcluded: boolean) => ifSeen(() => filterBy(clause!, isExcluded))
+  const same = field && jsonKind(value) !== 'null' ? sameClause(field, value) : undefined
   const filters: ValueAction[] = clause
     ? [
         {
@@ -60,21 +69,47 @@ export function actionsOf(place: Place | undefined, value: JsonSpan): readonly V
             label: 'column',
             title: isColumn ? 'Not as a column any more (c)' : 'As a column of its own (c)',
             isOn: isColumn,
-            run: () => setParams({ cols: fieldListText(isColumn ? others : [...columns, field]) }),
+            run: () => setParams(isColumn ? withoutColumn(name!) : withColumn(field)),
+          },
+        ]
+  const everywhereElse: ValueAction[] =
+    same === undefined || event === undefined
+      ? []
+      : [
+          {
+            key: 'a',
+            label: 'everywhere ±5 min',
+            title: 'This value in all streams, five minutes before and after the event (a)',
+            run: () => ifSeen(() => go(everywhere(same, event))),
           },
         ]
   return [
     ...filters,
+    ...everywhereElse,
     ...places,
     { key: 'y', label: 'copy', title: 'Copy the value (y)', run: () => copy(textOf(value)) },
   ]
 }
 
+function withColumn(field: EventField) {
+  return { cols: fieldListText([...ask.value.columns, field]) }
+}
+
+/** What stands where beside it stays so. */
+function withoutColumn(name: string) {
+  const columns = columnsOf(ask.value.columns, route.value.params, false)
+  return removed(
+    columns,
+    columns.findIndex((column) => columnName(column) === name),
+  )
+}
+
 /** Beside a value while it is pointed at or has the focus. */
 export function ValueMenu({ place, value }: { place: Place | undefined; value: JsonSpan }) {
+  const opened = useContext(OpenedContext)
   return (
     <span class="value-menu">
-      {actionsOf(place, value).map(({ key, label, title, isOn, run }) => (
+      {actionsOf(place, value, opened?.event).map(({ key, label, title, isOn, run }) => (
         <button
           key={key}
           type="button"

@@ -4,6 +4,7 @@ import { type Clock, readClock } from '../base/clock.ts'
 import { type EventField, readFieldList } from '../base/field.ts'
 import { route } from '../base/route.ts'
 import { DEFAULT_FROM } from '../base/time.ts'
+import { readOrder } from '../base/view.ts'
 
 export interface Ask {
   readonly streamId: string | undefined
@@ -16,10 +17,13 @@ export interface Ask {
   /** Fields whose values are counted, beside level, service and the columns. */
   readonly facets: readonly EventField[]
   readonly isLive: boolean
+  /** Which events of the list come first; while live the newest do. */
+  readonly order: 'newest' | 'oldest'
 }
 
 export const ask = computed<Ask>(() => {
   const { streamId, params } = route.value
+  const isLive = params.get('live') === '1'
   return {
     streamId,
     query: params.get('q') ?? '',
@@ -28,7 +32,8 @@ export const ask = computed<Ask>(() => {
     clock: readClock(params),
     columns: readFieldList(params.get('cols') ?? ''),
     facets: readFieldList(params.get('facets') ?? ''),
-    isLive: params.get('live') === '1',
+    isLive,
+    order: isLive ? 'newest' : readOrder(params),
   }
 })
 

@@ -1,10 +1,10 @@
 /**
- * The events on the screen: pages of the search while scrolling, or new events while live. The
- * newest is first.
+ * The events on the screen: pages of the search while scrolling, or new events while live, on top.
+ * What was jumped over is a row of its own, and is loaded from there.
  */
 import { signal } from '@preact/signals'
 import { ApiError, callText, failureText } from '../base/api.ts'
-import { type EventRecord, readEvents } from '../events/event.ts'
+import { type EventAnswer, type EventRecord, readEvents } from '../events/event.ts'
 import { type AnswerState, readState } from './answer-state.ts'
 import { type Ask, readMembers, readPath } from './ask.ts'
 
@@ -25,6 +25,8 @@ export interface Gap {
 export type Row =
   | { readonly kind: 'event'; readonly event: EventRecord }
   | { readonly kind: 'gap'; readonly gap: Gap }
+  /** The events from `from` on up to the next row are not loaded; undefined: all before it. */
+  | { readonly kind: 'skip'; readonly from: string | undefined }
 
 export interface EventList {
   readonly rows: readonly Row[]
@@ -36,7 +38,7 @@ export interface EventList {
   readonly code?: string | undefined
   readonly column: number | undefined
   readonly state: AnswerState | undefined
-  /** Whether older events are there that were not loaded. */
+  /** Whether events are there behind the last row. */
   readonly hasMore: boolean
 }
 
@@ -50,6 +52,10 @@ export const EMPTY_LIST: EventList = {
   hasMore: false,
 }
 
+const NO_DETAILS = { code: undefined, column: undefined }
+
+/** How many rows stay before what was jumped over, where there would be too many. */
+const ROWS_BEFORE_JUMP = 1_000
 const RETRY_MS = 1_000
 const RETRY_MS_MAX = 15_000
 
@@ -118,6 +124,85 @@ export class EventLoader {
     await this.#load('more')
   }
 
+  /**
+   * Goes on behind the last row up to an event that is wanted; `query` says which of all. What is
+   * in between is jumped over, unless it is on the next page. Whether there is one. Never rejects.
+   */
+  async loadUntil(isWanted: (event: EventRecord) => boolean, query: string): Promise<boolean> {
+    const before = this.list.value.rows.length
+    const { signal } = this.#gone
+    await this.#idle(signal)
+    await this.loadMore()
+    // Something else is asked by now.
+    if (signal.aborted) return false
+    const added = this.list.value.rows.slice(before)
+    if (added.some((row) => row.kind === 'event' && isWanted(row.event))) return true
+    const { hasMore, failure } = this.list.value
+    if (!hasMore || failure !== undefined) return false
+    this.list.value = { ...this.list.value, isLoading: true }
+    try {
+      const found = await this.#search({ query, limit: 1 }, this.#next, signal)
+      const [event] = found.events
+      const at = found.rest.previous
+      if (event === undefined || typeof at !== 'string') {
+        this.list.value = { ...this.list.value, isLoading: false, state: readState(found.rest) }
+        return false
+      }
+      const { events, rest } = await this.#search({}, at, signal)
+      this.#jump([event, ...events], rest)
+      return true
+    } catch (cause) {
+      if (!signal.aborted) this.#fail(cause, this.list.value)
+      return false
+    }
+  }
+
+  #jump(events: readonly EventRecord[], rest: EventAnswer['rest']): void {
+    const { rows } = this.list.value
+    const isFull = rows.length + events.length >= EVENTS_KEPT_MAX
+    const kept: readonly Row[] = isFull
+      ? [{ kind: 'skip', from: undefined }, ...rows.slice(-ROWS_BEFORE_JUMP)]
+      : rows
+    const page = events.map((event) => ({ kind: 'event', event }) as const)
+    const skip = { kind: 'skip', from: this.#next } as const
+    this.#next = cursorOf(rest)
+    this.list.value = {
+      ...this.list.value,
+      rows: [...kept, skip, ...page],
+      isLoading: false,
+      state: readState(rest),
+      hasMore: this.#next !== undefined,
+    }
+  }
+
+  /** Loads what was jumped over, in order; what is behind it comes again while scrolling. */
+  async fill(from: string | undefined): Promise<void> {
+    if (from === undefined) return await this.reload()
+    const { rows } = this.list.value
+    const at = rows.findIndex((row) => row.kind === 'skip' && row.from === from)
+    if (at < 0) return
+    this.stop()
+    this.#next = from
+    const list = { ...this.list.value, isLoading: false, failure: undefined, hasMore: true }
+    this.list.value = { ...list, rows: rows.slice(0, at) }
+    await this.loadMore()
+  }
+
+  /** Resolves when nothing is under way any more, or `gone` is aborted. */
+  async #idle(gone: AbortSignal): Promise<void> {
+    if (!this.list.value.isLoading) return
+    await new Promise<void>((resolve) => {
+      const unsubscribe = this.list.subscribe(({ isLoading }) => {
+        if (!isLoading) queueMicrotask(done)
+      })
+      const done = () => {
+        unsubscribe()
+        resolve()
+      }
+      gone.addEventListener('abort', done)
+    })
+  }
+
   /** Live: puts rows, the newest first, on top of those that are there. */
   prepend(rows: readonly Row[]): void {
     const kept = this.list.value.rows
@@ -145,20 +230,11 @@ export class EventLoader {
     const { signal } = this.#gone
     const ask = this.#ask!
     try {
-      const text = await callText(readPath(ask, 'search'), {
-        method: 'POST',
-        body: {
-          ...readMembers(ask),
-          limit: PAGE_EVENTS,
-          ...(this.#next !== undefined && { before: this.#next }),
-        },
-        signal,
-      })
+      const { events, rest } = await this.#search({}, this.#next, signal)
       if (signal.aborted) return
-      const { events, rest } = readEvents(text)
       const page = events.map((event) => ({ kind: 'event', event }) as const)
       this.#retryMs = RETRY_MS
-      this.#next = typeof rest.next === 'string' ? rest.next : undefined
+      this.#next = cursorOf(rest)
       this.list.value = {
         rows: joined(isFirst ? this.#fresh : this.list.value.rows, page),
         isLoading: false,
@@ -170,16 +246,37 @@ export class EventLoader {
       }
     } catch (cause) {
       if (signal.aborted) return
-      this.list.value = {
-        ...(which === 'first' ? EMPTY_LIST : this.list.value),
-        isLoading: false,
-        isStale: which === 'again',
-        failure: failureText(cause),
-        code: cause instanceof ApiError ? cause.code : undefined,
-        column: cause instanceof ApiError ? cause.column : undefined,
-      }
+      const list = which === 'first' ? EMPTY_LIST : this.list.value
+      this.#fail(cause, { ...list, isStale: which === 'again' })
       if (isFirst && ask.isLive) this.#tryLater()
     }
+  }
+
+  #fail(cause: unknown, list: EventList): void {
+    const { code, column } = cause instanceof ApiError ? cause : NO_DETAILS
+    this.list.value = { ...list, isLoading: false, failure: failureText(cause), code, column }
+  }
+
+  /** A page of what is asked, behind `cursor` in the order of the list. */
+  async #search(
+    members: { readonly query?: string; readonly limit?: number },
+    cursor: string | undefined,
+    signal: AbortSignal,
+  ): Promise<EventAnswer> {
+    const ask = this.#ask!
+    const behind = ask.order === 'newest' ? 'before' : 'after'
+    const text = await callText(readPath(ask, 'search'), {
+      method: 'POST',
+      body: {
+        ...readMembers(ask),
+        limit: PAGE_EVENTS,
+        order: ask.order,
+        ...members,
+        ...(cursor !== undefined && { [behind]: cursor }),
+      },
+      signal,
+    })
+    return readEvents(text)
   }
 
   /** Who watches a live list does not press buttons. */
@@ -189,13 +286,17 @@ export class EventLoader {
   }
 }
 
-function keyOfAsk({ streamId, query, from, to, clock }: Ask): string {
-  return JSON.stringify([streamId, query, from, to, clock])
+function keyOfAsk({ streamId, query, from, to, clock, order }: Ask): string {
+  return JSON.stringify([streamId, query, from, to, clock, order])
+}
+
+function cursorOf({ next }: EventAnswer['rest']): string | undefined {
+  return typeof next === 'string' ? next : undefined
 }
 
 /** Newer rows on top of older ones; an event that is among both is there once. */
 function joined(newer: readonly Row[], older: readonly Row[]): readonly Row[] {
   const known = new Set(older.flatMap((row) => (row.kind === 'event' ? [row.event.id] : [])))
-  const added = newer.filter((row) => row.kind === 'gap' || !known.has(row.event.id))
+  const added = newer.filter((row) => row.kind !== 'event' || !known.has(row.event.id))
   return [...added, ...older].slice(0, EVENTS_KEPT_MAX)
 }

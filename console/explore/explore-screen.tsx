@@ -7,31 +7,31 @@ import { may, mayChangeStreams } from '../base/rights.ts'
 import { route, setParams } from '../base/route.ts'
 import { findStream, streams } from '../base/stream.ts'
 import type { ViewInfo } from '../base/view.ts'
-import { Columns } from '../events/columns.tsx'
+import { AddColumn } from '../events/add-column.tsx'
 import { EventTable } from '../events/event-table.tsx'
+import { ListTools, moreErrors } from '../events/list-tools.tsx'
 import { ExportButton } from '../export/export-dialog.tsx'
 import { FirstStart } from '../first-start/first-start.tsx'
 import { ChooseStream } from '../parts/choose-stream.tsx'
 import { Failure } from '../parts/failure.tsx'
 import { LackingStream } from '../parts/lacking.tsx'
+import { highlight } from '../query/highlight.ts'
+import { QueryBox } from '../query/query-box.tsx'
 import { ShareButton } from '../share/share.tsx'
 import { OpenedView, useOpenedView } from '../views/opened-view.tsx'
 import { SaveView } from '../views/save-view.tsx'
 import { AnswerNote } from './answer-note.tsx'
 import { ask } from './ask.ts'
 import { ClockSwitch } from './clock-switch.tsx'
-
 import { type CountedAsk, type Histogram as Counts, useHistogram } from './counted.ts'
 import { EventLoader, type Gap } from './event-list.ts'
 import { Facets } from './facets.tsx'
 import { Groups } from './groups.tsx'
-import { highlight } from './highlight.ts'
 import { Histogram } from './histogram.tsx'
 import { type Lateness, useLateness } from './lateness.ts'
 import { LinkedEvents } from './linked-event.tsx'
 import { follow, liveFailure } from './live.ts'
 import { NothingFound } from './nothing-found.tsx'
-import { QueryBox } from './query-box.tsx'
 import { TimePicker } from './time-picker.tsx'
 
 /** How long counting waits for the rows: they have the service's attention for so long. */
@@ -44,9 +44,10 @@ export function ExploreScreen() {
   const { streamId, query, from, to, clock, isLive } = current
   const question = [streamId, query, from, to, clock].join('\n')
   const key = `${question}\n${turn.value}`
+  const listKey = `${key}\n${current.order}`
   // What cannot be read is told at the query itself; nothing is asked with it.
   const isAsked = streams.value?.length !== 0 && highlight(query).error === undefined
-  useRows(loader, key, isAsked)
+  useRows(loader, listKey, isAsked)
   const ready = () => loader.settled(ROWS_FIRST_MS)
   const counted = { ask: current, key, isAsked, ready }
   const counts = useHistogram(counted)
@@ -202,6 +203,7 @@ interface RowsProps {
 function Rows({ loader, counted, question, counts, lateness }: RowsProps) {
   const { value: list } = loader.list
   const { ask: current, key, isAsked } = counted
+  const jump = useRef<(step: 1 | -1) => void>(() => undefined)
   const isFailed = list.failure !== undefined
   const isHidden = isFailed && list.code === 'not_found' && current.streamId !== undefined
   const isNothing = list.rows.length === 0 && list.state !== undefined && !list.isLoading
@@ -217,7 +219,7 @@ function Rows({ loader, counted, question, counts, lateness }: RowsProps) {
         </Failure>
       )}
       {!isAsked && <p class="empty">The query cannot be read: see what is underlined.</p>}
-      <div class="above-events">
+      <div class="list-head">
         {isAsked && !isFailed && (
           <AnswerNote
             ask={current}
@@ -227,19 +229,21 @@ function Rows({ loader, counted, question, counts, lateness }: RowsProps) {
             lateness={lateness}
           />
         )}
-        {isAsked && hasTable && <Columns />}
+        {isAsked && hasTable && <AddColumn />}
+        {isAsked && hasTable && <ListTools ask={current} jump={jump} />}
       </div>
       {isAsked && !isFailed && <LinkedEvents ask={current} question={question} list={list} />}
       {isNothing && !isFailed && !current.isLive && <NothingFound ask={current} askKey={key} />}
       {isAsked && hasTable && (
         <EventTable
           list={list}
+          ask={current}
           stream={findStream(current.streamId)}
-          hasStream={current.streamId === undefined}
-          columns={current.columns}
-          clock={current.clock}
           onMore={() => void loader.loadMore()}
           onLoadGap={loadGap}
+          onFill={(at) => void loader.fill(at)}
+          onMoreErrors={() => moreErrors(loader, current)}
+          jump={jump}
         />
       )}
     </div>

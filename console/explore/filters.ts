@@ -42,6 +42,11 @@ export function clauseFor(
   return fieldClause(field, { kind: 'value', value: scalar, isWhole: true, ...NOWHERE })
 }
 
+/** True for events that have a value at the field; undefined where all have, as of streams. */
+export function clauseForAny(field: EventField): Query | undefined {
+  return field.kind === 'stream' ? undefined : fieldClause(field, EXISTS)
+}
+
 const EXISTS = { kind: 'exists', ...NOWHERE } as const
 /** With escapes and a name it would be over the bound of a query's text. */
 const CLAUSE_CHARS_MAX = 6_000

@@ -20,6 +20,7 @@ import {
 import { formatCount } from '../base/format.ts'
 import { useLoaded } from '../base/loaded.ts'
 import { route, setParams } from '../base/route.ts'
+import { NO_VALUE } from '../base/shown-value.ts'
 import { FUNCTIONS, isOfEvents } from '../base/view.ts'
 import { Failure } from '../parts/failure.tsx'
 import { FieldInput } from '../parts/field-input.tsx'
@@ -28,6 +29,7 @@ import { reasonText } from './answer-note.tsx'
 import { type Ask, readMembers, readPath } from './ask.ts'
 import type { CountedAsk } from './counted.ts'
 import { filterBy } from './filter-by.ts'
+import { clauseForAny } from './filters.ts'
 import { clauseOfGroup, type Group, type GroupList, readGroups, readSeries } from './grouped.ts'
 import { type ChartKind, TimeChart } from './time-chart.tsx'
 import { UnknownFields } from './unknown-fields.tsx'
@@ -266,33 +268,36 @@ function Found({ value, by, fn, of, kind, isOther, about }: FoundProps) {
   const largest = Math.max(1, ...value.list.map((group) => group.value ?? 0))
   return (
     <div class="halves">
-      <ol class="top-list">
-        {value.list.map((group) => (
-          <li
-            key={group.values.join()}
-            onKeyDown={(event) => filterByKey(event, by, group, value.list)}
-          >
-            <button
-              type="button"
-              class="plain facet-value"
-              title="Only events of this group (f), or without it (x)"
-              onClick={() => filterByGroup(by, group, value.list, false)}
+      <div>
+        <NoValueNote by={by} list={value.list} />
+        <ol class="top-list">
+          {value.list.map((group) => (
+            <li
+              key={group.values.join()}
+              onKeyDown={(event) => filterByKey(event, by, group, value.list)}
             >
-              <span
-                class="facet-bar"
-                style={{ width: `${(100 * Math.max(0, group.value ?? 0)) / largest}%` }}
-              />
-              <span class="facet-text mono">
-                <bdi>{group.text}</bdi>
-              </span>
-              <span class="facet-count">{about + figure(group.value)}</span>
-            </button>
-          </li>
-        ))}
-        {value.others !== undefined && (
-          <li class="quiet">all others: {about + figure(value.others)}</li>
-        )}
-      </ol>
+              <button
+                type="button"
+                class="plain facet-value"
+                title="Only events of this group (f), or without it (x)"
+                onClick={() => filterByGroup(by, group, value.list, false)}
+              >
+                <span
+                  class="facet-bar"
+                  style={{ width: `${(100 * Math.max(0, group.value ?? 0)) / largest}%` }}
+                />
+                <span class="facet-text mono">
+                  <bdi>{group.text}</bdi>
+                </span>
+                <span class="facet-count">{about + figure(group.value)}</span>
+              </button>
+            </li>
+          ))}
+          {value.others !== undefined && (
+            <li class="quiet">all others: {about + figure(value.others)}</li>
+          )}
+        </ol>
+      </div>
       <div>
         <GroupNote
           value={value}
@@ -309,6 +314,29 @@ function Found({ value, by, fn, of, kind, isOther, about }: FoundProps) {
         />
       </div>
     </div>
+  )
+}
+
+/** What groups without a value are, and how to leave them out. */
+function NoValueNote({ by, list }: { by: readonly EventField[]; list: readonly Group[] }) {
+  const lacking = by.filter((_, at) => list.some(({ values }) => values[at] === 'null'))
+  return (
+    <>
+      {lacking.map((field) => {
+        const has = clauseForAny(field)
+        const name = <bdi class="mono">{visibleLine(fieldText(field))}</bdi>
+        return (
+          <p key={fieldText(field)} class="answer-note quiet">
+            {NO_VALUE}: events without {name}, or with null{' '}
+            {has !== undefined && (
+              <button type="button" class="small" onClick={() => filterBy(has, false)}>
+                leave them out
+              </button>
+            )}
+          </p>
+        )
+      })}
+    </>
   )
 }
 

@@ -10,11 +10,14 @@ import { keepOpened, type OpenedEvent, opened } from '../base/opened.ts'
 import { arrivals } from '../base/route.ts'
 import { findStream } from '../base/stream.ts'
 import { formatTime } from '../base/time.ts'
-import { type EventRecord, lineOf, readEvent, readEvents, timeOf } from '../events/event.ts'
+import { cellsFor } from '../events/cells.ts'
+import { type EventRecord, readEvent, readEvents, timeOf } from '../events/event.ts'
 import { EventDetails } from '../events/event-details.tsx'
 import { LevelSign } from '../events/level-sign.tsx'
 import { Surroundings } from '../events/surroundings.tsx'
 import { Failure } from '../parts/failure.tsx'
+import { hasColors } from '../text/colors.ts'
+import { ShownText } from '../text/shown-text.tsx'
 import { type Ask, readPath } from './ask.ts'
 import type { EventList } from './event-list.ts'
 
@@ -59,6 +62,7 @@ function LinkedEvent({ ask, id }: { ask: Ask; id: string }) {
   const { event } = value ?? {}
   const stream = findStream(event?.streamId ?? ask.streamId)
   const streamId = event?.streamId ?? ask.streamId
+  const cells = cellsFor(ask.query, stream?.text_fields, hasColors.value)
   return (
     <section class="card linked" aria-label="The event of the link">
       <div class="inline">
@@ -87,13 +91,13 @@ function LinkedEvent({ ask, id }: { ask: Ask; id: string }) {
         <>
           <p class="linked-line mono">
             {formatTime(timeOf(event, ask.clock))} <LevelSign event={event} />{' '}
-            <bdi>{lineOf(event, stream?.text_fields)}</bdi>
+            <ShownText pieces={cells.lineOf(event)} />
           </p>
-          <EventDetails event={event} stream={stream} />
+          <EventDetails event={event} stream={stream} cells={cells} />
           {viewOf(id) !== 'around' && (
             <>
               <h2>Around it</h2>
-              <Surroundings event={event} streamId={streamId} textFields={stream?.text_fields} />
+              <Surroundings event={event} streamId={streamId} cells={cells} />
             </>
           )}
         </>

@@ -31,7 +31,7 @@ interface ChartProps {
   readonly onRange?: (from: string, to: string) => void
 }
 
-const HEIGHT = 220
+const HEIGHT_PX = 220
 const COLORS = ['info', 'error', 'warn', 'fatal', 'debug'] as const
 const FONT = '12px system-ui, sans-serif'
 /** As everywhere on the page: 24 hours, the year first. */
@@ -52,12 +52,12 @@ export function TimeChart(props: ChartProps) {
     let plot: Plot | undefined
     let isGone = false
     const observer = new ResizeObserver(() => {
-      plot?.setSize({ width: element.clientWidth, height: HEIGHT })
+      plot?.setSize(sizeOf(element))
     })
     import('uplot').then(
       ({ default: Chart }) => {
         if (isGone) return
-        plot = new Chart(optionsOf(props, element.clientWidth, Chart), dataOf(props), element)
+        plot = new Chart(optionsOf(props, sizeOf(element), Chart), dataOf(props), element)
         observer.observe(element)
       },
       () => tell('The chart could not be loaded', true),
@@ -72,7 +72,18 @@ export function TimeChart(props: ChartProps) {
   return <div ref={ref} class="chart" role="img" aria-label={`Over time: ${labels}`} />
 }
 
-function optionsOf(props: ChartProps, width: number, Chart: typeof Plot): Plot.Options {
+interface Size {
+  readonly width: number
+  readonly height: number
+}
+
+/** As wide as its room; `--chart-px` says how high, where that is little. */
+function sizeOf(element: HTMLElement): Size {
+  const height = Number.parseFloat(getComputedStyle(element).getPropertyValue('--chart-px'))
+  return { width: element.clientWidth, height: height || HEIGHT_PX }
+}
+
+function optionsOf(props: ChartProps, size: Size, Chart: typeof Plot): Plot.Options {
   const { series, kind, format = String } = props
   const style = getComputedStyle(document.documentElement)
   const color = (name: string) => style.getPropertyValue(`--${name}`).trim()
@@ -83,8 +94,7 @@ function optionsOf(props: ChartProps, width: number, Chart: typeof Plot): Plot.O
     font: FONT,
   }
   return {
-    width,
-    height: HEIGHT,
+    ...size,
     axes: [
       { ...axis, values: TIME_AXIS, space: 80 },
       { ...axis, size: 64, values: (_, values) => values.map((value) => format(value)) },

@@ -108,7 +108,7 @@ export function ExportForm({ ask, form, onSubmit, onCancel, children }: FormProp
         />
       )}
       <p class="hint">
-        The newest events come first, times are in UTC.{' '}
+        The {ask.order} events come first, times are in UTC.{' '}
         {hasPicker() ? 'You choose the file next.' : BLOB_HINT}
       </p>
       {children}

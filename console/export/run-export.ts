@@ -68,7 +68,7 @@ async function copy(
     headers: { Accept: kind === 'csv' ? CSV_TYPE : LINES_TYPE },
     body: {
       ...readMembers(ask),
-      order: 'newest',
+      order: ask.order,
       ...(fields && { fields }),
       ...(kind === 'csv' && { csv_safe: isSafe }),
     },

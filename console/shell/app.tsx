@@ -67,7 +67,7 @@ function Frame() {
         Skip to content
       </button>
       <Header onHelp={help} />
-      <main id="main" tabIndex={-1}>
+      <main id="main" class={current.screen === 'explore' ? 'is-whole' : ''} tabIndex={-1}>
         <Content current={current} />
       </main>
       {isHelp && <Help onClose={() => closeDialog('help')} />}

@@ -81,23 +81,31 @@ export const FOLDED_TO_ASCII: ReadonlyMap<string, string> = new Map([
 ])
 
 /** The words, as they are spelled. */
-export function splitWords(spelled: string): string[] {
-  const text = withoutEscapes(spelled)
+export function splitWords(text: string): string[] {
   const words: string[] = []
+  eachWord(text, (start, end) => words.push(text.slice(start, end)))
+  return words
+}
+
+/** Calls `take` with the place of each word, half-open, in their order. */
+function eachWord(spelled: string, take: (start: number, end: number) => void): void {
+  // Each escape sequence is as many spaces, so that places stay what they are.
+  const text = spelled.includes(ESCAPE)
+    ? spelled.replace(ESCAPES, (found) => ' '.repeat(found.length))
+    : spelled
   let start = 0
   let inside: number = SEPARATOR
   for (let at = 0; at < text.length; ) {
     const code = text.codePointAt(at)!
     const kind = classOfCharacter(code)
     if (kind !== inside) {
-      if (inside !== SEPARATOR) words.push(text.slice(start, at))
+      if (inside !== SEPARATOR) take(start, at)
       start = at
       inside = kind
     }
     at += code > 0xffff ? 2 : 1
   }
-  if (inside !== SEPARATOR) words.push(text.slice(start))
-  return words
+  if (inside !== SEPARATOR) take(start, text.length)
 }
 
 /** Whether it has a letter of a script without spaces: such texts are searched as substrings. */
@@ -123,4 +131,52 @@ export function makeTextTest(text: string): TextTest {
   const words = splitWords(folded)
   if (words.length === 0 || isSpaceless(folded)) return { kind: 'substring', text: folded }
   return { kind: 'words', words }
+}
+
+/** Where in a text something is, half-open. */
+export type TextPlace = readonly [start: number, end: number]
+
+/** Everywhere that a text meets the test, in order; places do not overlap. */
+export function placesOf(test: TextTest, spelled: string): TextPlace[] {
+  if (test.kind === 'empty') return []
+  const text = foldCase(spelled)
+  const places = test.kind === 'words' ? wordPlaces(test.words, text) : textPlaces(test.text, text)
+  return text.length === spelled.length ? places : unfolded(places, spelled)
+}
+
+/** Of these words in a row. */
+function wordPlaces(words: readonly string[], text: string): TextPlace[] {
+  const places: TextPlace[] = []
+  const all: TextPlace[] = []
+  eachWord(text, (start, end) => all.push([start, end]))
+  const isAt = (at: number) => {
+    return words.every((word, index) => {
+      const [start, end] = all[at + index]!
+      return end - start === word.length && text.startsWith(word, start)
+    })
+  }
+  for (let at = 0; at + words.length <= all.length; at++) {
+    if (!isAt(at)) continue
+    places.push([all[at]![0], all[at + words.length - 1]![1]])
+    at += words.length - 1
+  }
+  return places
+}
+
+function textPlaces(wanted: string, text: string): TextPlace[] {
+  const places: TextPlace[] = []
+  for (let at = text.indexOf(wanted); at >= 0; at = text.indexOf(wanted, at + wanted.length)) {
+    places.push([at, at + wanted.length])
+  }
+  return places
+}
+
+/** Places of folded text in the text as it is spelled: `İ` alone folds to more than itself. */
+function unfolded(places: readonly TextPlace[], spelled: string): TextPlace[] {
+  const before: number[] = []
+  for (let at = 0; at < spelled.length; at++) {
+    before.push(at)
+    if (spelled[at] === '\u0130') before.push(at)
+  }
+  return places.map(([start, end]) => [before[start]!, before[end - 1]! + 1])
 }

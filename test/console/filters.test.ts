@@ -32,7 +32,7 @@ import {
   withClause,
   withoutClause,
 } from '../../console/explore/filters.ts'
-import { highlight } from '../../console/explore/highlight.ts'
+import { highlight } from '../../console/query/highlight.ts'
 import { format } from '../../src/language/format.ts'
 import { parse } from '../../src/language/parse.ts'
 import { FIELD_PATH_BYTES_MAX, NESTED_COLUMNS_DEPTH_MAX } from '../../src/limits.ts'

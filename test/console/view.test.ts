@@ -60,14 +60,13 @@ test('what the screen shows of a view is in its address', () => {
   assert.equal(params.get('cols'), '`a,b`,`_level`,_level')
   assert.deepEqual([params.get('fn'), params.get('of')], ['p99.9', '`took ms`'])
   assert.equal(params.get('basis'), 'ingested_at')
+  assert.deepEqual([params.get('order'), params.get('widths')], ['oldest', '`a,b`:300'])
   assert.equal(addressOf(VIEW).get('basis'), null)
 })
 
 test('what it does not show is told', () => {
   assert.deepEqual(unshownOf(VIEW), [])
   assert.deepEqual(unshownOf(RICH), [
-    'the oldest events first',
-    'widths of columns',
     'count where status:>=500 (failed)',
     'steps of 5m',
     'a list alone, without lines over time',

@@ -37,7 +37,7 @@ before(async () => {
   const { key } = await api.createStream({ name })
   const answer = await api.ingest(key, eventsOf(), { 'content-type': NDJSON_TYPE })
   assert.equal(answer.status, 200, answer.text)
-  await api.untilCounted('1', 307)
+  await api.untilCounted('1', 308)
   const view = { name: 'Errors by service', query: 'level:error', description: 'what for' }
   await api.rest('/v1/streams/1/views', 'POST', view)
   const long = { name: 'V'.repeat(200), query: 'q'.repeat(300), description: 'd'.repeat(300) }
@@ -65,6 +65,12 @@ function eventsOf(): string {
     { message: 'مرحبا' },
     { ['f'.repeat(200)]: 'v'.repeat(2_000), message: 'long name', service: '\u202eevil\u0007' },
     { level: 'error', message: 'refused', status: 502, service: 'payments' },
+    {
+      level: 'error',
+      message: COLORS.map((code) => `\u001b[${code}mtext\u001b[0m`).join(' timed '),
+      stack: 'Error: timed out\n    at line 1',
+      body: '{"a":{"b":[1]}}',
+    },
   ]
   for (let n = 0; n < 300; n++) {
     events.push({ level: 'info', message: `request ${n}`, status: 200, service: `s${n % 12}` })
@@ -75,6 +81,9 @@ function eventsOf(): string {
 function columns(count: number): [string, number][] {
   return Array.from({ length: count }, (_, n) => [`column_${n}`, n])
 }
+
+/** Each colour, as text and as a ground. */
+const COLORS = Array.from({ length: 8 }, (_, n) => [30 + n, 40 + n, 90 + n, `${30 + n};47`]).flat()
 
 interface Scene {
   readonly name: string
@@ -108,6 +117,17 @@ const SCENES: readonly Scene[] = [
       await press('j', 'Enter')
       await clickOn(seen.page, 'Around it')
       await untilShown(seen.page, 'request 3')
+    },
+  },
+  {
+    name: 'many columns, what is found, colours, the menu of a column',
+    hash: '#/explore/1?q=timed&cols=status,service,a,b,c,d,e,f&order=oldest&by=status',
+    shows: ' groups',
+    act: async () => {
+      await press('n', 'Enter')
+      await untilShown(seen.page, 'JSON in it')
+      await seen.page.locator('.is-header .col .name').click()
+      await untilShown(seen.page, 'Usual width')
     },
   },
   { name: 'groups', hash: '#/explore/1?by=service', shows: ' groups' },
@@ -144,7 +164,7 @@ const SCENES: readonly Scene[] = [
     act: async () => {
       await press('e')
       await untilShown(seen.page, 'Safe for spreadsheets')
-      await untilShown(seen.page, 'about 307 events')
+      await untilShown(seen.page, 'about 308 events')
     },
   },
   {

@@ -173,6 +173,46 @@ test('by keyboard alone: a query with proposals, the rows, an event', options, a
   await untilShown(page, 'Usage of shop')
 })
 
+test(
+  'the list: what is found is marked, columns are kept, the next error is far',
+  options,
+  async () => {
+    const { page } = seen
+    const text = (selector: string) =>
+      page.evaluate(
+        `[...document.querySelectorAll('${selector}')].map((one) => one.innerText).join()`,
+      )
+    await page.goto(`${service.url}/console/#/explore/1?from=-1h&order=oldest&cols=status`)
+    await page.waitForFunction("document.querySelector('.is-header')?.innerText.includes('status')")
+    await untilShown(page, 'request 3 was served')
+    assert.match(String(await text('.is-header .name')), /,Service,status,Event$/)
+    await page.keyboard.press('n')
+    const focused =
+      "document.activeElement.matches('.event-row') && document.activeElement.innerText"
+    await page.waitForFunction(`/error[^]*payments[^]*502[^]*card refused/.test(${focused})`)
+    await untilShown(page, 'the events in between are not loaded')
+    await page.locator('.is-header .col:nth-child(4) .name').click()
+    await page.keyboard.press('Escape')
+    await page.keyboard.down('Shift')
+    await page.keyboard.press('ArrowRight')
+    await page.keyboard.up('Shift')
+    await page.waitForFunction("location.hash.includes('line=0')")
+    await page.keyboard.press('Delete')
+    await page.waitForFunction("!location.hash.includes('cols=')")
+    const top = () => page.evaluate("document.querySelector('.events').getBoundingClientRect().top")
+    const before = await top()
+    await page.type('#query', 'status:(500')
+    await untilShown(page, 'column 8')
+    await page.evaluate("document.querySelector('#query').value = ''")
+    await page.type('#query', `x${' "timed out"'.repeat(30)}`)
+    assert.equal(await top(), before, 'typing moves nothing')
+    const size = 'document.documentElement.scrollHeight - innerHeight'
+    assert.equal(await page.evaluate(size), 0, 'the page does not scroll')
+    await page.goto(`${service.url}/console/#/explore/1?from=-1h&q=Refused`)
+    await page.waitForFunction("document.querySelector('.line mark')?.innerText === 'refused'")
+  },
+)
+
 test('a mistake in a query is shown at its column, as it is typed', options, async () => {
   const { page } = seen
   await page.goto(`${service.url}/console/#/usage/1`)

@@ -1,7 +1,7 @@
 /**
  * Goal: whatever a field is called, what the page does with it is about that field: filters,
  * columns, groups, counted values, in addresses as well. What is not seen is shown by its escape,
- * and unlike values look unlike.
+ * but for colours of terminals, and unlike values look unlike.
  * Method: Chromium against a running service with an event of odd names and hostile characters,
  * beside events that a mistaken name would find instead.
  */
@@ -89,7 +89,7 @@ test('any field, included, finds its event; excluded, it does not', options, asy
 
 test('any field as a column shows its value, alone and from an address', options, async () => {
   const { page } = seen
-  const cells = "[...document.querySelectorAll('.event-place .line')].map((one) => one.innerText)"
+  const cells = "[...document.querySelectorAll('.event-place .col')].map((one) => one.innerText)"
   for (const [index, name] of someOf([...ODD_NAMES.entries()])) {
     await focusOn(`value ${index}`)
     await page.keyboard.press('c')
@@ -132,7 +132,7 @@ test('a number and a string of its digits look unlike, and are found apart', opt
     .map((one) => one.innerText)`
   await page.waitForFunction(`${groups}.includes('"200"') && ${groups}.includes('200')`)
   for (const [value, line] of [
-    ['200', '\\u001b[31mred'],
+    ['200', 'red\\u0007'],
     ['"200"', 'text'],
   ] as const) {
     await open('#/explore/1?facets=status')

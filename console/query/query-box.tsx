@@ -1,7 +1,8 @@
 /**
  * The query's box: a text area over its own coloured text, with a list of proposals below it.
  * Enter runs the query, Shift+Enter starts a new line. Mistakes are shown during typing, by the
- * same parser that the service has; typing never waits for the network.
+ * same parser that the service has; typing never waits for the network. What is typed lies over
+ * what is below, and moves nothing: there is as much room as the query takes that is shown.
  */
 import { useSignal } from '@preact/signals'
 import { useEffect, useId, useRef } from 'preact/hooks'
@@ -9,9 +10,9 @@ import { isSameQuery } from '../../src/language/format.ts'
 import { parse } from '../../src/language/parse.ts'
 import { visibleLine, visibleText } from '../../src/language/visible-text.ts'
 import { setParams } from '../base/route.ts'
+import { ask } from '../explore/ask.ts'
 import { EarlierSearches } from '../searches/earlier-searches.tsx'
 import { rememberSearch } from '../searches/search-history.ts'
-import { ask } from './ask.ts'
 import { type Proposal, propose } from './completion.ts'
 import { highlight } from './highlight.ts'
 
@@ -123,57 +124,73 @@ export function QueryBox({ onAgain }: { onAgain: () => void }) {
   const { parts, error } = highlight(text.value)
   return (
     <div class="query">
-      <div class={error ? 'query-box is-wrong' : 'query-box'}>
+      <div class="query-room">
         <pre aria-hidden="true">
-          {parts.map((part, index) => (
-            <span key={index} class={`part-${part.kind}`}>
-              {part.text}
-            </span>
-          ))}
+          {query}
           {'\n'}
         </pre>
-        <textarea
-          ref={box}
-          id="query"
-          aria-label="Query"
-          aria-autocomplete="list"
-          aria-haspopup="listbox"
-          aria-controls={proposals.value.length > 0 ? listId : undefined}
-          aria-activedescendant={chosen.value < 0 ? undefined : `${listId}-${chosen.value}`}
-          aria-invalid={error !== undefined}
-          aria-describedby="query-error"
-          rows={1}
-          spellcheck={false}
-          autocomplete="off"
-          placeholder="error   service:cart   status:>=500   &quot;timed out&quot;   all events when empty"
-          value={text.value}
-          onInput={(event) => {
-            text.value = event.currentTarget.value
-            lookUp()
-          }}
-          onKeyDown={onKeyDown}
-          onBlur={close}
-        />
-        {proposals.value.length > 0 && (
-          <div class="proposals" id={listId} role="listbox" aria-label="Proposals">
-            {proposals.value.map((proposal, index) => (
-              <div
-                key={proposal.label}
-                id={`${listId}-${index}`}
-                role="option"
-                aria-selected={index === chosen.value}
-                tabIndex={-1}
-                onPointerDown={(event) => {
-                  event.preventDefault()
-                  take(proposal)
-                }}
-              >
-                <bdi class="mono">{visibleLine(proposal.label)}</bdi>
-                <span class="quiet">{proposal.note}</span>
-              </div>
-            ))}
+        <div class="query-layer">
+          <div class={error ? 'query-box is-wrong' : 'query-box'}>
+            <pre aria-hidden="true">
+              {parts.map((part, index) => (
+                <span key={index} class={`part-${part.kind}`}>
+                  {part.text}
+                </span>
+              ))}
+              {'\n'}
+            </pre>
+            <textarea
+              ref={box}
+              id="query"
+              aria-label="Query"
+              aria-autocomplete="list"
+              aria-haspopup="listbox"
+              aria-controls={proposals.value.length > 0 ? listId : undefined}
+              aria-activedescendant={chosen.value < 0 ? undefined : `${listId}-${chosen.value}`}
+              aria-invalid={error !== undefined}
+              aria-describedby="query-error"
+              rows={1}
+              spellcheck={false}
+              autocomplete="off"
+              placeholder="error   service:cart   status:>=500   &quot;timed out&quot;   all events when empty"
+              value={text.value}
+              onInput={(event) => {
+                text.value = event.currentTarget.value
+                lookUp()
+              }}
+              onKeyDown={onKeyDown}
+              onBlur={close}
+            />
           </div>
-        )}
+          <p id="query-error" class="query-error" role="status">
+            {error && visibleLine(error.message)}
+            {!error && visibleText(text.value) !== text.value && (
+              <>
+                ▲ not all characters of this are seen: <bdi>{visibleLine(text.value)}</bdi>
+              </>
+            )}
+          </p>
+          {proposals.value.length > 0 && (
+            <div class="proposals" id={listId} role="listbox" aria-label="Proposals">
+              {proposals.value.map((proposal, index) => (
+                <div
+                  key={proposal.label}
+                  id={`${listId}-${index}`}
+                  role="option"
+                  aria-selected={index === chosen.value}
+                  tabIndex={-1}
+                  onPointerDown={(event) => {
+                    event.preventDefault()
+                    take(proposal)
+                  }}
+                >
+                  <bdi class="mono">{visibleLine(proposal.label)}</bdi>
+                  <span class="quiet">{proposal.note}</span>
+                </div>
+              ))}
+            </div>
+          )}
+        </div>
       </div>
       <button
         type="button"
@@ -188,14 +205,6 @@ export function QueryBox({ onAgain }: { onAgain: () => void }) {
       <button type="button" class="primary" disabled={error !== undefined} onClick={run}>
         Search
       </button>
-      <p id="query-error" class="query-error" role="status">
-        {error && visibleLine(error.message)}
-        {!error && visibleText(text.value) !== text.value && (
-          <>
-            ▲ not all characters of this are seen: <bdi>{visibleLine(text.value)}</bdi>
-          </>
-        )}
-      </p>
     </div>
   )
 }

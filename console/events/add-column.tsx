@@ -1,15 +1,14 @@
-/** The columns of the list of events: what they are, one more, one less. */
 import { useSignal } from '@preact/signals'
-import { visibleLine } from '../../src/language/visible-text.ts'
-import { fieldListText, fieldText, readFieldList } from '../base/field.ts'
+import { fieldListText, readFieldList } from '../base/field.ts'
 import { setParams } from '../base/route.ts'
-import { isolated } from '../base/shown-value.ts'
 import { ask } from '../explore/ask.ts'
 import { FieldInput } from '../parts/field-input.tsx'
 
 const NOT_IN_ARRAYS = { isCounted: true }
+const OWN = ['_level', '_service', '_shape']
 
-export function Columns() {
+/** One more column by its name: the header sizes, moves and removes those that there are. */
+export function AddColumn() {
   const { columns, streamId } = ask.value
   const typed = useSignal('')
   const add = (text: string) => {
@@ -20,29 +19,13 @@ export function Columns() {
   }
   return (
     <form
-      class="inline columns"
+      class="columns"
       aria-label="Columns"
       onSubmit={(event) => {
         event.preventDefault()
         add(typed.value)
       }}
     >
-      {columns.map((column) => {
-        const name = fieldText(column)
-        const others = columns.filter((one) => fieldText(one) !== name)
-        return (
-          <button
-            key={name}
-            type="button"
-            class="small mono"
-            aria-label={`Not as a column: ${isolated(visibleLine(name))}`}
-            title={`${isolated(visibleLine(name))}: not as a column`}
-            onClick={() => setParams({ cols: fieldListText(others) })}
-          >
-            <bdi>{visibleLine(name)}</bdi> ✕
-          </button>
-        )
-      })}
       <FieldInput
         label="Another column"
         placeholder="+ column"
@@ -58,5 +41,3 @@ export function Columns() {
     </form>
   )
 }
-
-const OWN = ['_level', '_service', '_shape']
