@@ -143,7 +143,7 @@ const CONSTANT: readonly string[] = [
   'getConsoleFile',
 ]
 
-/** Other paths of what Elasticsearch's clients read: the work is that of `_msearch` and `_mapping`. */
+/** Other paths of what those clients read: the work is that of `_msearch` and `_mapping`. */
 const ELASTIC = /^read_(?:get|post|head)_/
 
 /** Buckets of a thousand groups, a thousand hits, and a large query. */
