@@ -252,7 +252,7 @@ function newest(name: string, query: string, condition: string): QueryRow {
   }
 }
 
-/** A dashboard of Grafana: ten panels in one `_msearch`. Told is how many series and points it has. */
+/** A dashboard of Grafana: ten panels in one `_msearch`. Told is how many points each has. */
 function panels(): QueryRow {
   const time = (scene: Scene, aggs: object = {}) => {
     const histogram = { field: '_ingested_at', fixed_interval: `${stepOf(scene)}s` }

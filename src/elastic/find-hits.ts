@@ -17,8 +17,8 @@ export interface FoundHits {
   readonly shortfall: string | undefined
 }
 
-/** Hits of a page: the main thread looks at one at a time. */
-const PAGE = 500
+/** Hits of a page: the main thread looks at one page at a time. */
+const PAGE = 200
 
 export async function findHits(
   deps: SearchDeps,

@@ -1,9 +1,10 @@
 /** What clients ask of indices: their names, their fields, whether they are there. */
 
+import { mainTurns } from '../api/main-turns.ts'
 import { ElasticReplies } from '../http/elastic-reply.ts'
 import type { Reply, Route } from '../http/exchange.ts'
 import type { HttpRequest } from '../http/guard.ts'
-import { ELASTIC_BODY_BYTES_MAX, ELASTIC_FIELDS_MAX, FIELDS_PAGE_MAX } from '../limits.ts'
+import { ELASTIC_BODY_BYTES_MAX, ELASTIC_FIELDS_MAX } from '../limits.ts'
 import type { FieldType } from '../model/schema.ts'
 import type { Stream, StreamId } from '../model/stream.ts'
 import { TextNames } from '../model/text-fields.ts'
@@ -152,6 +153,9 @@ const TYPES: Readonly<Partial<Record<FieldType, string>>> = {
   float: 'double',
 }
 
+/** Fields that the main thread takes over at a time. */
+const FIELDS_A_TURN = 500
+
 /** Types of all streams by field. Fields of elements of arrays are those of the array. */
 async function fieldTypes(
   { listFields }: IndexRoutesDeps,
@@ -162,10 +166,11 @@ async function fieldTypes(
     const names = new TextNames(textFields)
     let after: string | undefined
     for (;;) {
-      const page = { limit: FIELDS_PAGE_MAX, prefix: undefined, type: undefined }
+      const page = { limit: FIELDS_A_TURN, prefix: undefined, type: undefined }
       const fields = await listFields(streamId, { ...page, after, conflict: undefined })
       for (const { path, types } of fields) addField(all, path, typesOf(types, names.has(path)))
-      if (fields.length < FIELDS_PAGE_MAX || all.size > ELASTIC_FIELDS_MAX) break
+      await mainTurns.next()
+      if (fields.length < FIELDS_A_TURN || all.size > ELASTIC_FIELDS_MAX) break
       after = fields.at(-1)?.path
     }
     if (all.size > ELASTIC_FIELDS_MAX) {

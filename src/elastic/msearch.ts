@@ -1,4 +1,5 @@
 /** `_msearch`: pairs of lines, a header that names the streams and a search. */
+import { mainTurns } from '../api/main-turns.ts'
 import { IngestError } from '../errors.ts'
 import { elasticFault, elasticStatus } from '../http/elastic-reply.ts'
 import { toIngestError } from '../http/guard.ts'
@@ -36,17 +37,24 @@ export async function runMsearch(
   { text, index }: MsearchText,
 ): Promise<{ readonly [name: string]: Json }> {
   const startMs = performance.now()
-  const responses = await Promise.all(
-    readPairs(text).map(async ([header, body]): Promise<Json> => {
-      try {
-        return await runOne(run, indices, { header, body, index })
-      } catch (cause) {
-        const error = toIngestError(cause)
-        return { error: elasticFault(error), status: elasticStatus(error) }
-      }
-    }),
-  )
+  const asked: (() => Promise<Json>)[] = []
+  for (const [header, body] of readPairs(text)) {
+    await mainTurns.next()
+    asked.push(await readOne(run, indices, { header, body, index }).catch(refusing))
+  }
+  // Together, so that they can share scans.
+  const responses = await Promise.all(asked.map((ask) => ask().catch(faultOf)))
   return { took: Math.round(performance.now() - startMs), responses }
+}
+
+function faultOf(cause: unknown): Json {
+  const error = toIngestError(cause)
+  return { error: elasticFault(error), status: elasticStatus(error) }
+}
+
+function refusing(cause: unknown): () => Promise<Json> {
+  const fault = faultOf(cause)
+  return () => Promise.resolve(fault)
 }
 
 function readPairs(text: string): (readonly [header: string, body: string])[] {
@@ -62,11 +70,12 @@ function readPairs(text: string): (readonly [header: string, body: string])[] {
   return Array.from({ length: count }, (_, at) => [lines[2 * at]!, lines[2 * at + 1]!] as const)
 }
 
-async function runOne(
+/** What runs it. */
+async function readOne(
   run: SearchRun,
   indices: Indices,
   of: { readonly header: string; readonly body: string; readonly index: string },
-) {
+): Promise<() => Promise<Json>> {
   const header = readMembers(parseLine(of.header || '{}', 'header'), 'header', HEADER)
   const given = header.index ?? of.index
   const index = Array.isArray(given) ? given.join(',') : readText(given, 'header.index')
@@ -79,7 +88,7 @@ async function runOne(
       ignoresUnknown !== undefined && readFlag(ignoresUnknown, 'header.ignore_unavailable'),
   })
   const body = readSearch(parseLine(of.body, 'search'), run.nowMs)
-  return await runSearch({ ...run, mustBeWhole }, body, streams)
+  return () => runSearch({ ...run, mustBeWhole }, body, streams)
 }
 
 export function parseLine(text: string, where: string): unknown {

@@ -9,8 +9,18 @@ export class RawJson {
   }
 }
 
+/** A value that is written when its turn has come. */
+export class LazyJson {
+  readonly write: () => string
+
+  constructor(write: () => string) {
+    this.write = write
+  }
+}
+
 export type Json =
   | RawJson
+  | LazyJson
   | string
   | number
   | boolean
@@ -22,6 +32,7 @@ export type Json =
 /** In pieces. A number that JSON has no text for is null; members that are undefined are absent. */
 export function* jsonTexts(value: Json): Generator<string> {
   if (value instanceof RawJson) return yield value.text
+  if (value instanceof LazyJson) return yield value.write()
   if (typeof value === 'number') return yield Number.isFinite(value) ? String(value) : 'null'
   if (typeof value !== 'object' || value === null) return yield JSON.stringify(value ?? null)
   let comma = ''

@@ -14,13 +14,13 @@ import { countedFor, missesPaths } from '../read/depends-on-catalog.ts'
 import type { OpenStreams } from '../read/read-deps.ts'
 import type { SearchDeps } from '../read/search/search.ts'
 import { UNLEARNED_FIELDS } from '../read/search/search.ts'
-import type { Aggregate } from '../store/projection/reads/parts.ts'
 import type { AggTree, BucketAgg } from './aggregations/agg-tree.ts'
+import { COUNT_EVENTS } from './aggregations/found-buckets.ts'
 import { runAggs, type SearchPart } from './aggregations/run-aggs.ts'
 import { findHits } from './find-hits.ts'
 import { wordsOf } from './highlight.ts'
 import { hitJson } from './hit-json.ts'
-import { type Json, RawJson } from './raw-json.ts'
+import { type Json, LazyJson } from './raw-json.ts'
 import type { SearchBody } from './read-search.ts'
 import { type RunAggregate, SharedScans } from './shared-scans.ts'
 
@@ -50,7 +50,6 @@ export function newRun(deps: ElasticDeps, signal: AbortSignal, mustBeWhole: bool
 }
 
 const NS_PER_MS = 1_000_000n
-const COUNT: Aggregate = { fn: 'count', field: undefined, query: undefined, name: 'count' }
 
 /** The answer as JSON. Throws `IngestError`. */
 export async function runSearch(
@@ -82,7 +81,7 @@ export async function runSearch(
     throw new IngestError('unavailable', `the answer is not whole: ${reasons.join('; ')}`)
   }
   const about = { body, nameOf, words: body.highlight === undefined ? [] : wordsOf(body.query) }
-  const shown = hits.records.map((record) => new RawJson(hitJson(record, about)))
+  const shown = hits.records.map((record) => new LazyJson(() => hitJson(record, about)))
   return {
     took: Math.round(performance.now() - startMs),
     timed_out: reasons.length > 0,
@@ -179,7 +178,7 @@ async function countAll(run: SearchRun, { query }: SearchBody, counting: Countin
   const { total } = await run.scans.run({
     ...counting.part(),
     query,
-    aggregates: [COUNT],
+    aggregates: [COUNT_EVENTS],
     keys: [],
     order: { of: 'aggregate', index: 0, isDescending: true },
     limit: 1,

@@ -87,14 +87,16 @@ export class SharedScans {
       for (const { task } of group) {
         for (const one of task.aggregates) if (!all.has(textOf(one))) all.set(textOf(one), one)
       }
-      const aggregates = [...all.values()]
+      const aggregates = group.length === 1 ? group[0]!.task.aggregates : [...all.values()]
       const places = [...all.keys()]
       const [{ task }] = group as [Asked]
       const { order } = task
-      const index = order.of === 'key' ? order.index : places.indexOf(orderKey(task))
+      const isPlaced = order.of === 'key' || group.length === 1
+      const index = isPlaced ? order.index : places.indexOf(orderKey(task))
       const timeoutMs = Math.min(...group.map((one) => one.task.timeoutMs))
       const merged = { ...task, aggregates, timeoutMs, order: { ...order, index } }
       const result = await this.#run(merged, this.#signal)
+      if (group.length === 1) return group[0]!.resolve(result)
       for (const one of group) {
         const at = one.task.aggregates.map((aggregate) => places.indexOf(textOf(aggregate)))
         one.resolve({ ...result, rows: result.rows.map((row) => withValues(row, at)) })

@@ -44,11 +44,24 @@ function run(read: Read): ReadReply {
     used.push(connection)
     for (const sql of read.own) addon.QueryWithConnection(connection, sql, FORMAT)
     const result = addon.QueryWithConnection(connection, read.sql, FORMAT)
-    return { kind: 'result', bytes: new TextEncoder().encode(result) }
+    return { kind: 'result', bytes: new TextEncoder().encode(withoutMore(result)) }
   } catch (cause) {
     const message = cause instanceof Error ? cause.message : String(cause)
     return { kind: 'failed', message: message.replace(/^Query failed: /, '') }
   }
+}
+
+/** How the engine's JSON begins and ends; within it no brace stands alone on a line. */
+const JSON_START = '{\n'
+const JSON_END = '\n}\n'
+
+/**
+ * The addon takes a result for text up to the first NUL. One that fills its memory to the last byte,
+ * of 4096 bytes or so many pages, has none, and what lies behind it is read as well.
+ */
+function withoutMore(result: string): string {
+  const end = result.startsWith(JSON_START) ? result.indexOf(JSON_END) : -1
+  return end < 0 ? result : result.slice(0, end + JSON_END.length)
 }
 
 /** Most reads have the session of one of the last few. */

@@ -51,3 +51,11 @@ for (const rows of [0, 1, MAIN_SLICE_ROWS, 5 * MAIN_SLICE_ROWS]) {
     assert.equal(stats?.rowsRead, rows)
   })
 }
+
+test('an answer that fills a page of memory ends where it ends', async () => {
+  // With statistics, whose numbers vary in length, these are of some 4096 bytes.
+  for (let size = 3_885; size < 3_915; size++) {
+    const [row] = await clickHouse.query<{ a: string }>(`SELECT repeat('x', ${size}) AS a`)
+    assert.equal(row?.a.length, size)
+  }
+})

@@ -1,4 +1,5 @@
 /** Buckets while an answer is made: from rows of our aggregates to members of the answer. */
+import { mainTurns } from '../../api/main-turns.ts'
 import type { GroupValue } from '../../model/aggregates.ts'
 import { groupJson } from '../../read/aggregate/group-json.ts'
 import type { AggregateRow } from '../../store/projection/reads/aggregate-store.ts'
@@ -6,6 +7,26 @@ import type { Aggregate } from '../../store/projection/reads/parts.ts'
 import { type Json, RawJson } from '../raw-json.ts'
 import type { AggTree, Answers, FiltersAgg, Metric, Pipeline, SeriesBucket } from './agg-tree.ts'
 import { textsOfNothing } from './metrics.ts'
+
+/** Rows or buckets that the main thread takes over at a time. */
+export const ROWS_A_TURN = 1_000
+
+/** How many events there are. */
+export const COUNT_EVENTS: Aggregate = {
+  fn: 'count',
+  field: undefined,
+  query: undefined,
+  name: 'count',
+}
+
+/** A list of terms has values of several kinds. */
+export class FoundMixed extends Error {}
+
+/** Waits for it; the count of what was done in it. */
+export async function nextTurn(): Promise<number> {
+  await mainTurns.next()
+  return 0
+}
 
 /** A bucket while its answer is made. */
 export interface Found {
@@ -48,13 +69,15 @@ function idOf(values: readonly GroupValue[], bucket: number | undefined): string
 }
 
 /** Rows by their parents: what the first `fields` values say, and the bucket where it is one's. */
-export function byParents(
+export async function byParents(
   rows: readonly AggregateRow[],
   fields: number,
   parents: readonly string[],
-): Map<string, AggregateRow[]> {
+): Promise<Map<string, AggregateRow[]>> {
   const all = new Map<string, AggregateRow[]>(parents.map((id) => [id, []]))
+  let done = 0
   for (const row of rows) {
+    if (++done % ROWS_A_TURN === 0) await mainTurns.next()
     const values = row.group.slice(0, fields)
     const list = all.get(idOf(values, row.bucket)) ?? all.get(idOf(values, undefined))
     list?.push(row)

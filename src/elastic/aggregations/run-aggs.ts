@@ -16,7 +16,6 @@ import type {
   AggregateRow,
   AggregateTask,
 } from '../../store/projection/reads/aggregate-store.ts'
-import type { Aggregate } from '../../store/projection/reads/parts.ts'
 import { allOf } from '../join-queries.ts'
 import type { Json } from '../raw-json.ts'
 import type {
@@ -33,13 +32,17 @@ import { fillSteps, fillTimes, tooManyBuckets } from './fill-buckets.ts'
 import {
   aggregatesOf,
   byParents,
+  COUNT_EVENTS,
   type Found,
+  FoundMixed,
   filtersAnswer,
   foundOf,
   type Level,
   metricAnswers,
   metricsOf,
   NO_ROW,
+  nextTurn,
+  ROWS_A_TURN,
   runAll,
   runPipelines,
   termKey,
@@ -67,18 +70,15 @@ export interface AggsAnswer {
   readonly total: { readonly value: number; readonly isExact: boolean }
 }
 
-const COUNT: Aggregate = { fn: 'count', field: undefined, query: undefined, name: 'count' }
 /** Aggregates of a scan for several filters. */
 const FILTERED_MAX = 40
 const BY_COUNT = { of: 'aggregate', index: 0, isDescending: true } as const
 const ROOT = ''
 
+/** Throws what the store throws, and `malformed` for too many buckets. */
 export async function runAggs(tree: AggTree, run: AggsRun): Promise<AggsAnswer> {
   return await new AggsRunner(run).root(tree)
 }
-
-/** A list of terms has values of several kinds. */
-class FoundMixed extends Error {}
 
 class AggsRunner {
   readonly #run: AggsRun
@@ -128,7 +128,7 @@ class AggsRunner {
       ...this.#run.part(),
       query,
       keys,
-      aggregates: [COUNT],
+      aggregates: [COUNT_EVENTS],
       order: BY_COUNT,
       limit: ELASTIC_BUCKETS_MAX + 1,
       hasOthers: false,
@@ -177,7 +177,7 @@ class AggsRunner {
       const { found, about } = level.get(parent) ?? { found: [], about: {} }
       const series: SeriesBucket[] = []
       for (const one of found) {
-        if (++done % 1_000 === 0) await mainTurns.next()
+        if (++done % ROWS_A_TURN === 0) await mainTurns.next()
         const members = { ...metricsOf(agg.children, one), ...below.get(one.id) }
         series.push({ key: one.key, docCount: one.docCount, answers: members })
       }
@@ -222,7 +222,7 @@ class AggsRunner {
     const fields = scope.keys.filter(({ kind }) => kind !== 'bucket').length
     const ofBuckets = scope.keys.length > fields
     const { by, isDescending } = agg.order
-    const aggregates = [COUNT, ...aggregatesOf(agg.children.metrics)]
+    const aggregates = [COUNT_EVENTS, ...aggregatesOf(agg.children.metrics)]
     // As Elasticsearch has it: the sum of no values is 0.
     const noneIsZero = aggregates[orderIndex(agg)]?.fn === 'sum'
     const order =
@@ -240,7 +240,7 @@ class AggsRunner {
       ...(agg.eventsMin > 1 && { eventsMin: agg.eventsMin }),
     })
     const rows = result.rows.filter(({ group }) => group[fields]?.kind !== 'null')
-    const levels = byParents(rows, fields, parents)
+    const levels = await byParents(rows, fields, parents)
     const kinds = this.#kinds.get(agg) ?? new Set()
     this.#kinds.set(agg, kinds)
     for (const row of [...levels.values()].flat()) kinds.add(row.group[fields]!.kind)
@@ -292,14 +292,16 @@ class AggsRunner {
     const fields = scope.keys.length
     const result = await this.#ask(scope, {
       keys: [...scope.keys, this.#keyOf(agg)],
-      aggregates: [COUNT, ...aggregatesOf(agg.children.metrics)],
+      aggregates: [COUNT_EVENTS, ...aggregatesOf(agg.children.metrics)],
       isUnordered: true,
     })
     if (parents.length === 1 && parents[0] === ROOT) this.#heard(Number(result.total), true)
+    let done = 0
     const all = new Map<string, Level>()
-    for (const [parent, rows] of byParents(result.rows, fields, parents)) {
+    for (const [parent, rows] of await byParents(result.rows, fields, parents)) {
       const byIndex = new Map(rows.map((row) => [row.bucket ?? 0, row]))
       const indexes = fillTimes(agg, byIndex)
+      if ((done += indexes.length) > ROWS_A_TURN) done = await nextTurn()
       const found = indexes.map((index): Found => {
         const ms = bucketStartMs(buckets, index)
         const row = byIndex.get(index)
@@ -325,14 +327,14 @@ class AggsRunner {
     const ofBuckets = scope.keys.length > fields
     const { rows } = await this.#ask(scope, {
       keys: [...scope.keys, this.#keyOf(agg)],
-      aggregates: [COUNT, ...aggregatesOf(agg.children.metrics)],
+      aggregates: [COUNT_EVENTS, ...aggregatesOf(agg.children.metrics)],
       order: { of: 'key', index: fields, isDescending: false },
       within: { keys: fields, ofBuckets },
     })
     if (rows.length > ELASTIC_BUCKETS_MAX) throw tooManyBuckets(rows.length)
     const known = rows.filter(({ group: values }) => values[fields]?.kind === 'number')
     const all = new Map<string, Level>()
-    for (const [parent, some] of byParents(known, fields, parents)) {
+    for (const [parent, some] of await byParents(known, fields, parents)) {
       const byIndex = new Map(some.map((row) => [Number(row.group[fields]!.text), row]))
       const found = fillSteps(agg, byIndex).map((index): Found => {
         const key = index * agg.step + agg.offset
@@ -352,7 +354,7 @@ class AggsRunner {
 
   /** The rows of each filter: as many as fit one scan are conditions of its aggregates. */
   async #countFilters({ filters, children }: FiltersAgg, scope: Scope) {
-    const own = [COUNT, ...aggregatesOf(children.metrics)]
+    const own = [COUNT_EVENTS, ...aggregatesOf(children.metrics)]
     const atOnce = Math.max(1, Math.floor(FILTERED_MAX / own.length))
     const all: AggregateRow[][] = []
     for (let start = 0; start < filters.length; start += atOnce) {
@@ -382,7 +384,7 @@ class AggsRunner {
     for (const [index, { name, query }] of agg.filters.entries()) {
       const narrow = { ...scope, query: allOf([scope.query, query]) }
       const below = await this.#below(agg.children, narrow, parents)
-      const rows = byParents(counted[index]!, fields, parents)
+      const rows = await byParents(counted[index]!, fields, parents)
       for (const parent of parents) {
         const one = foundOf(rows.get(parent)?.[0] ?? NO_ROW, parent, fields)
         const answers = { ...metricsOf(agg.children, one), ...below.get(parent) }
