@@ -12,16 +12,17 @@ import { build } from 'esbuild'
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const out = join(root, 'dist', 'www')
 const PAGE = 'index.html'
+const ENTRY = 'console/main.tsx'
 
 rmSync(out, { recursive: true, force: true })
 mkdirSync(out, { recursive: true })
 const { metafile } = await build({
   absWorkingDir: root,
-  entryPoints: ['console/main.tsx'],
+  entryPoints: [ENTRY],
   outdir: out,
   entryNames: 'console-[hash]',
-  chunkNames: 'part-[hash]',
-  // Charts are loaded when one is shown: the first rows do not wait for them.
+  chunkNames: '[name]-[hash]',
+  // Charts, and screens beside Explore, are loaded when one is shown: the first rows do not wait.
   splitting: true,
   bundle: true,
   minify: true,
@@ -33,15 +34,22 @@ const { metafile } = await build({
   metafile: true,
   logLevel: 'warning',
 })
-const names = Object.entries(metafile.outputs)
-  .filter(([, { entryPoint }]) => entryPoint !== undefined)
-  .flatMap(([path, { cssBundle }]) => [path, cssBundle ?? path].map((one) => basename(one)))
-writePage([...names, copyIcon()])
+const [script, entry] = Object.entries(metafile.outputs).find(([, { entryPoint }]) => {
+  return entryPoint === ENTRY
+})
+const names = [script, entry.cssBundle].map((path) => basename(path))
+writePage([...names, copyIcon()], preloaded())
 const sizes = readdirSync(out).sort().map(compress)
 if (process.argv.includes('--sizes')) printSizes(sizes)
 
+/** What the script imports at once: the browser need not read it first to know. */
+function preloaded() {
+  const imported = entry.imports.filter(({ kind }) => kind === 'import-statement')
+  return imported.map(({ path }) => `<link rel="modulepreload" href="${basename(path)}">`)
+}
+
 /** The page names its script and style by their hashes. */
-function writePage(all) {
+function writePage(all, links) {
   const nameOf = (extension) => {
     const name = all.find((other) => other.endsWith(extension))
     if (name === undefined) throw new Error(`the console has no ${extension} file`)
@@ -51,6 +59,7 @@ function writePage(all) {
     .replace('{script}', nameOf('.js'))
     .replace('{style}', nameOf('.css'))
     .replace('{icon}', nameOf('.svg'))
+    .replace('{preload}', links.join('\n    '))
   writeFileSync(join(out, PAGE), page)
 }
 

@@ -6,20 +6,14 @@ import { loadRights, may } from '../base/rights.ts'
 import { closeDialog, openDialog, type Route, route } from '../base/route.ts'
 import { session } from '../base/session.ts'
 import { findStream, loadStreams, streams, streamsFailure } from '../base/stream.ts'
-import { ExploreScreen } from '../explore/explore-screen.tsx'
 import { Failure } from '../parts/failure.tsx'
 import { Lacking } from '../parts/lacking.tsx'
 import { Notices } from '../parts/notices.tsx'
-import { RedactionScreen } from '../redaction/redaction-screen.tsx'
-import { SchemaScreen } from '../schema/schema-screen.tsx'
-import { StreamsScreen } from '../streams/streams-screen.tsx'
-import { TokensScreen } from '../tokens/tokens-screen.tsx'
-import { UsageScreen } from '../usage/usage-screen.tsx'
-import { ViewsScreen } from '../views/views-screen.tsx'
 import { Header } from './header.tsx'
 import { Help } from './help.tsx'
 import { Palette } from './palette.tsx'
 import { goToOnlyStream, goToRememberedStream, rememberStream } from './remembered-stream.ts'
+import { Screen } from './screen.tsx'
 import { NEEDS } from './screen-needs.ts'
 import { SignIn } from './sign-in.tsx'
 
@@ -96,23 +90,4 @@ function Content({ current }: { current: Route }) {
       </button>
     </Failure>
   )
-}
-
-function Screen({ current }: { current: Route }) {
-  switch (current.screen) {
-    case 'views':
-      return <ViewsScreen streamId={current.streamId} />
-    case 'schema':
-      return <SchemaScreen streamId={current.streamId} />
-    case 'redaction':
-      return <RedactionScreen key={current.streamId} streamId={current.streamId} />
-    case 'usage':
-      return <UsageScreen streamId={current.streamId} />
-    case 'streams':
-      return <StreamsScreen streamId={current.streamId} />
-    case 'tokens':
-      return <TokensScreen />
-    default:
-      return <ExploreScreen />
-  }
 }

@@ -1,0 +1,27 @@
+/** The screens beside Explore, as one file that is loaded when one of them is first shown. */
+import type { Route } from '../base/route.ts'
+import { RedactionScreen } from '../redaction/redaction-screen.tsx'
+import { SchemaScreen } from '../schema/schema-screen.tsx'
+import { StreamsScreen } from '../streams/streams-screen.tsx'
+import { TokensScreen } from '../tokens/tokens-screen.tsx'
+import { UsageScreen } from '../usage/usage-screen.tsx'
+import { ViewsScreen } from '../views/views-screen.tsx'
+
+export function OtherScreen({ screen, streamId }: Pick<Route, 'screen' | 'streamId'>) {
+  switch (screen) {
+    case 'views':
+      return <ViewsScreen streamId={streamId} />
+    case 'schema':
+      return <SchemaScreen streamId={streamId} />
+    case 'redaction':
+      return <RedactionScreen key={streamId} streamId={streamId} />
+    case 'usage':
+      return <UsageScreen streamId={streamId} />
+    case 'streams':
+      return <StreamsScreen streamId={streamId} />
+    case 'tokens':
+      return <TokensScreen />
+    default:
+      return null
+  }
+}
