@@ -56,8 +56,8 @@ const JSON_START = '{\n'
 const JSON_END = '\n}\n'
 
 /**
- * The addon takes a result for text up to the first NUL. One that fills its memory to the last byte,
- * of 4096 bytes or so many pages, has none, and what lies behind it is read as well.
+ * The addon takes a result for text up to the first NUL. One that fills its memory to the last
+ * byte, of 4096 bytes or so many pages, has none, and what lies behind it is read as well.
  */
 function withoutMore(result: string): string {
   const end = result.startsWith(JSON_START) ? result.indexOf(JSON_END) : -1
