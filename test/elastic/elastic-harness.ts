@@ -26,6 +26,7 @@ export function useElasticHarness() {
       lanes: createLanes(() => 0, true),
       listFields: (streamId, page) => new SchemaStore(postgres).listFields(streamId, page),
       canRead: () => 'yes',
+      shouldYieldToIngest: () => false,
       // Searches for events are tested with the whole service.
       search: {} as never,
     })
