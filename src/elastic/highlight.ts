@@ -46,7 +46,7 @@ export function highlights(
 ): Record<string, string[]> | undefined {
   const source = words.map((word) => word.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')).join('|')
   const pattern = new RegExp(source, 'giu')
-  const found: Record<string, string[]> = {}
+  const found = new Map<string, string[]>()
   let count = 0
   const look = (value: unknown, path: string, depth: number) => {
     if (count >= STRINGS_MAX || depth > DEPTH_MAX) return
@@ -54,7 +54,7 @@ export function highlights(
       count++
       if (value.length > STRING_CHARS_MAX) return
       const marked = value.replace(pattern, (word) => `${before}${word}${after}`)
-      if (marked !== value) found[path] = [...(found[path] ?? []), marked]
+      if (marked !== value) found.set(path, [...(found.get(path) ?? []), marked])
     } else if (typeof value === 'object' && value !== null) {
       for (const [name, one] of Object.entries(value)) {
         const inner = Array.isArray(value) ? path : path === '' ? name : `${path}.${name}`
@@ -63,5 +63,5 @@ export function highlights(
     }
   }
   look(JSON.parse(payload), '', 0)
-  return Object.keys(found).length === 0 ? undefined : found
+  return found.size === 0 ? undefined : Object.fromEntries(found)
 }

@@ -209,18 +209,22 @@ async function answerFieldCaps(
   const { params } = readParameters(request)
   const streams = await find(deps, request, index)
   const wanted = wantedFields(request.body, params)
-  const fields: Record<string, Json> = {}
+  const fields = new Map<string, Json>()
   for (const [name, types] of await fieldTypes(deps, streams)) {
     if (!wanted(name)) continue
     const isTime = types.has('date')
-    fields[name] = Object.fromEntries(
+    const byType = Object.fromEntries(
       [...types].map((type) => {
         const aggregatable = isTime || !NOT_COUNTED.includes(name)
         return [type, { type, metadata_field: false, searchable: true, aggregatable }]
       }),
     )
+    fields.set(name, byType)
   }
-  return await replyJson(request, { indices: streams.map(({ name }) => name), fields })
+  return await replyJson(request, {
+    indices: streams.map(({ name }) => name),
+    fields: Object.fromEntries(fields),
+  })
 }
 
 function wantedFields(body: unknown, params: URLSearchParams): (name: string) => boolean {

@@ -1,5 +1,5 @@
 /** The body of a search: which events, in which order, what is computed of them. */
-import { ELASTIC_HITS_MAX, QUERY_MS_MAX } from '../limits.ts'
+import { ELASTIC_HITS_MAX, FIELD_PATH_BYTES_MAX, QUERY_MS_MAX } from '../limits.ts'
 import type { TimeBasis } from '../model/aggregates.ts'
 import { tryParseEventId, tryParseTimedId } from '../model/event-id.ts'
 import type { AggTree } from './aggregations/agg-tree.ts'
@@ -203,9 +203,12 @@ function readFields(value: unknown, where: string): FieldAsked[] {
   const list = asList(value)
   if (list.length > 100) throw refused(`${where}: over 100 fields`)
   return list.map((one) => {
-    if (typeof one === 'string') return { name: one, format: undefined }
-    const { field, format } = readMembers(one, where, ['field', 'format', 'include_unmapped'])
+    const members = typeof one === 'string' ? { field: one } : one
+    const { field, format } = readMembers(members, where, ['field', 'format', 'include_unmapped'])
     const name = readText(field, `${where}.field`)
+    if (name.length > FIELD_PATH_BYTES_MAX) {
+      throw refused(`${where}: a name is over ${FIELD_PATH_BYTES_MAX} (FIELD_PATH_BYTES_MAX)`)
+    }
     return { name, format: format === undefined ? undefined : readText(format, `${where}.format`) }
   })
 }

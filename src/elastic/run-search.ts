@@ -28,6 +28,7 @@ export interface ElasticDeps {
   readonly openStreams: OpenStreams
   readonly runAggregate: RunAggregate
   readonly search: SearchDeps
+  readonly shouldYieldToIngest: () => boolean
   readonly nowMs: () => number
 }
 
@@ -45,7 +46,7 @@ export interface SearchRun {
 }
 
 export function newRun(deps: ElasticDeps, signal: AbortSignal, mustBeWhole: boolean): SearchRun {
-  const scans = new SharedScans(deps.runAggregate, signal)
+  const scans = new SharedScans(deps.runAggregate, signal, deps.shouldYieldToIngest)
   return { deps, nowMs: deps.nowMs(), scans, opened: new Map(), signal, mustBeWhole }
 }
 

@@ -18,6 +18,8 @@ export type RunAggregate = (task: AggregateTask, signal?: AbortSignal) => Promis
 
 /** How many run at a time, in the one place that the request has in its lane. */
 const AT_ONCE = 2
+/** …while ingest needs the machine. */
+const AT_ONCE_BUSY = 1
 /** Aggregates of one scan: past it there are two. */
 const SHARED_MAX = 4 * QUERY_AGGREGATES_MAX
 
@@ -30,13 +32,15 @@ interface Asked {
 export class SharedScans {
   readonly #run: RunAggregate
   readonly #signal: AbortSignal
+  readonly #shouldYieldToIngest: () => boolean
   #waiting: Asked[] = []
   #running = 0
   #count = 0
 
-  constructor(run: RunAggregate, signal: AbortSignal) {
+  constructor(run: RunAggregate, signal: AbortSignal, shouldYieldToIngest: () => boolean) {
     this.#run = run
     this.#signal = signal
+    this.#shouldYieldToIngest = shouldYieldToIngest
   }
 
   /** How many there were. */
@@ -54,7 +58,8 @@ export class SharedScans {
   }
 
   #fill(): void {
-    while (this.#running < AT_ONCE && this.#waiting.length > 0) {
+    const most = this.#shouldYieldToIngest() ? AT_ONCE_BUSY : AT_ONCE
+    while (this.#running < most && this.#waiting.length > 0) {
       const [first, ...others] = this.#waiting
       const key = keyOf(first!.task)
       const group = [first!]

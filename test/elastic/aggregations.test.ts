@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createRandom } from '../support/random.ts'
-import { compareRandom, scans, useElasticHarness } from './elastic-harness.ts'
+import { compareRandom, health, scans, useElasticHarness } from './elastic-harness.ts'
 import { RandomAggs } from './random-aggs.ts'
 
 const harness = useElasticHarness()
@@ -14,7 +14,7 @@ const harness = useElasticHarness()
 test('random aggregations are as a naive evaluation has them', async (t) => {
   const { seed, next } = createRandom()
   t.diagnostic(`TEST_SEED=${seed}`)
-  await compareRandom(harness(), new RandomAggs(next), { count: 5, events: 100 })
+  await compareRandom(harness(), new RandomAggs(next), { count: 4, events: 100 })
 })
 
 test('searches of one request that ask for the same groups are one scan', async () => {
@@ -30,4 +30,20 @@ test('searches of one request that ask for the same groups are one scan', async 
     [200, 200, 200, 200],
   )
   assert.equal(scans.count - before, 1)
+})
+
+test('the health of the cluster is that of reads', async (t) => {
+  t.after(() => {
+    health.reads = 'yes'
+  })
+  for (const [reads, status, color] of [
+    ['yes', 200, 'green'],
+    ['partly', 200, 'yellow'],
+    ['no', 503, 'red'],
+  ] as const) {
+    health.reads = reads
+    const path = '/elastic/_cluster/health?wait_for_status=yellow'
+    const answer = await harness().rest.call('GET', path)
+    assert.deepEqual([answer.status, answer.json.status], [status, color])
+  }
 })

@@ -11,6 +11,7 @@ import { readDateHistogram } from '../../src/elastic/aggregations/date-histogram
 import { fillTimes } from '../../src/elastic/aggregations/fill-buckets.ts'
 import { METRICS } from '../../src/elastic/aggregations/metrics.ts'
 import { PIPELINES } from '../../src/elastic/aggregations/pipelines.ts'
+import { highlights } from '../../src/elastic/highlight.ts'
 import { bucketStartMs } from '../../src/read/aggregate/buckets.ts'
 import type { AggregateRow } from '../../src/store/projection/reads/aggregate-store.ts'
 
@@ -74,6 +75,24 @@ test('of buckets beside', () => {
   assert.deepEqual(of('max_bucket'), { value: 3, keys: ['k0'] })
   assert.deepEqual(of('min_bucket'), { value: 1, keys: ['k1'] })
   assert.deepEqual(of('stats_bucket'), { count: 3, min: 1, max: 3, avg: 2, sum: 6 })
+})
+
+test('words are marked where they are, whatever the names of an event are', () => {
+  const payload = '{"__proto__":"a Timeout","constructor":["timeout","b"],"n":1,"o":{"m":"none"}}'
+  const marked = highlights(payload, ['timeout', '(x|y'], { before: '<', after: '>' })
+  const expected = [
+    ['__proto__', ['a <Timeout>']],
+    ['constructor', ['<timeout>']],
+  ]
+  assert.deepEqual(Object.entries(marked ?? {}), expected)
+  assert.equal(highlights(payload, ['nothing'], { before: '<', after: '>' }), undefined)
+})
+
+test('what is no model or script is refused, whatever objects have by nature', () => {
+  const of = (kind: string, body: object) => () => along(kind, body, [1])
+  assert.throws(of('moving_avg', { model: 'constructor' }), /must be simple, linear or ewma/)
+  assert.throws(of('moving_fn', { script: 'MovingFunctions.constructor(values)' }), /must be/)
+  assert.throws(of('derivative', { unit: 'constructor' }), /must be such as 1s/)
 })
 
 test('arithmetic of a script', () => {

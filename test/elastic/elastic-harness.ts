@@ -8,6 +8,9 @@ import { readingDeps } from '../serve/reading-deps.ts'
 import { type NaiveEvent, naiveAggs } from './naive-aggs.ts'
 import { QUERIES, type RandomAggs } from './random-aggs.ts'
 
+/** What reads can do, as the service would know. */
+export const health: { reads: 'yes' | 'partly' | 'no' } = { reads: 'yes' }
+
 /** Aggregating queries so far. */
 export const scans = { count: 0 }
 
@@ -25,7 +28,8 @@ export function useElasticHarness() {
       resolveKey: (text) => harness.cache.resolveKey(text),
       lanes: createLanes(() => 0, true),
       listFields: (streamId, page) => new SchemaStore(postgres).listFields(streamId, page),
-      canRead: () => 'yes',
+      canRead: () => health.reads,
+      shouldYieldToIngest: () => false,
       // Searches for events are tested with the whole service.
       search: {} as never,
     })

@@ -37,6 +37,7 @@ function depsOf({ asOfMs = NOW, fails = false, isPartial = false }: Sources): El
   return {
     nowMs: () => NOW,
     search: {} as never,
+    shouldYieldToIngest: () => true,
     openStreams: () => {
       const catalog = { isPartial, observed: new Map() }
       return Promise.resolve({ sources: [{ streamId: 1, catalog } as never], asOfMs })

@@ -188,6 +188,12 @@ function readWindow({ window }: Members, where: string): number {
   return readInteger(window ?? WINDOW_DEFAULT, `${where}.window`, { min: 1, max, limit })
 }
 
+const MODELS: ReadonlyMap<string, string> = new Map([
+  ['simple', 'unweightedAvg'],
+  ['linear', 'linearWeightedAvg'],
+  ['ewma', 'ewma'],
+])
+
 /** As it was before Elasticsearch 8: no value before the second bucket, and no predictions. */
 function readMovingAverage(name: string, body: unknown, where: string): Pipeline {
   const more = ['window', 'model', 'settings', 'minimize', 'predict']
@@ -195,12 +201,7 @@ function readMovingAverage(name: string, body: unknown, where: string): Pipeline
   const { model = 'simple', predict = 0, minimize = false, settings = {} } = members
   if (Number(predict) !== 0) throw refused(`${where}.predict is not supported`)
   if (minimize !== false) throw refused(`${where}.minimize is not supported`)
-  const names: Readonly<Record<string, string>> = {
-    simple: 'unweightedAvg',
-    linear: 'linearWeightedAvg',
-    ewma: 'ewma',
-  }
-  const found = names[readText(model, `${where}.model`)]
+  const found = MODELS.get(readText(model, `${where}.model`))
   if (found === undefined) throw refused(`${where}.model must be simple, linear or ewma`)
   const { alpha = 0.3 } = readObject(settings, `${where}.settings`)
   const numbers = found === 'ewma' ? [readNumber(alpha, `${where}.settings.alpha`)] : []

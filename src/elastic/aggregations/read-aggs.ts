@@ -70,7 +70,7 @@ class AggReader {
       if (++this.#count > ELASTIC_AGGS_MAX) {
         throw refused(`aggs: over ${ELASTIC_AGGS_MAX} aggregations (ELASTIC_AGGS_MAX)`)
       }
-      if (name === '' || name.length > NAME_CHARS_MAX || /[[\]>]/.test(name)) {
+      if (name === '' || name.length > NAME_CHARS_MAX || /[[\]>]|^__proto__$/.test(name)) {
         const rule = `has 1 to ${NAME_CHARS_MAX} characters, and none of [ ] >`
         throw refused(`${where}: the name of an aggregation ${rule}`)
       }
