@@ -74,7 +74,12 @@ function drawn(answer: Answer) {
 
 function RefusedTable({ refused }: { refused: readonly Refused[] }) {
   return (
-    <div class="scroll">
+    <section
+      class="scroll"
+      aria-label="Refused requests"
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keys.
+      tabIndex={0}
+    >
       <table class="table is-narrow">
         <thead>
           <tr>
@@ -105,6 +110,6 @@ function RefusedTable({ refused }: { refused: readonly Refused[] }) {
           ))}
         </tbody>
       </table>
-    </div>
+    </section>
   )
 }

@@ -83,7 +83,12 @@ function drawn(answer: Answer) {
 function KeyTable({ keys }: Pick<Answer, 'keys'>) {
   const whole = keys.reduce((sum, { bytes }) => sum + bytes, 0)
   return (
-    <div class="scroll">
+    <section
+      class="scroll"
+      aria-label="What each key sent"
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keys.
+      tabIndex={0}
+    >
       <table class="table is-narrow">
         <thead>
           <tr>
@@ -109,6 +114,6 @@ function KeyTable({ keys }: Pick<Answer, 'keys'>) {
           ))}
         </tbody>
       </table>
-    </div>
+    </section>
   )
 }
