@@ -11,6 +11,6 @@ test('5,000 random aggregations are as a naive evaluation has them', async (t) =
   t.diagnostic(`TEST_SEED=${seed}`)
   const random = new RandomAggs(next)
   for (let round = 0; round < 25; round++) {
-    await compareRandom(harness(), random, { count: 200, events: 20 + round * 40 })
+    await compareRandom(harness(), random, { count: 200, events: 20 + round * 10 })
   }
 })
