@@ -69,7 +69,11 @@ const OTHERS = [
   ...OVER_SEVERAL,
   ...['listStreams', 'createStream', 'mcp', 'getOwnToken', 'beginSession', 'endSession'],
   ...['listTokens', 'createToken', 'revokeToken'],
+  ...['listUsage', 'getStrangersRefusals', 'findFields', 'completeStreams'],
 ]
+
+/** How operations begin that are in Elasticsearch's form. */
+const ELASTIC = /^read_(?:get|post|head)_/
 
 before(async () => {
   service = await shareService()
@@ -135,7 +139,7 @@ test('every operation that takes a token is asked here', () => {
   assert.ok(ofStream().length > 25, `${ofStream().length} operations found`)
   const known = new Set([...OTHERS, ...ofStream().map(({ id }) => id)])
   assert.deepEqual(
-    operations.map(({ id }) => id).filter((id) => !known.has(id)),
+    operations.map(({ id }) => id).filter((id) => !known.has(id) && !ELASTIC.test(id)),
     [],
   )
 })
@@ -271,6 +275,49 @@ test('lists leave others out, on each page; what is about more is refused', asyn
   assert.equal((await send(token, 'GET', '/v1/tokens')).status, 403)
   assert.equal((await send(token, 'POST', '/v1/tokens', { scopes: ['events:read'] })).status, 403)
   assert.equal((await send(token, 'DELETE', '/v1/tokens/1')).status, 403)
+})
+
+test('usage, fields and proposals are of streams within the limit', async () => {
+  const [outside, ...within] = streams
+  const token = await makeToken(['streams:read', 'events:read'], within)
+  const { usage: listed } = JSON.parse((await send(token, 'GET', '/v1/usage')).text)
+  assert.deepEqual(
+    listed.map(({ stream_id: id }: { stream_id: string }) => id).sort(),
+    within.map(({ id }) => id).sort(),
+  )
+  assert.equal((await send(token, 'GET', '/v1/refusals')).status, 403)
+  for (const path of ['/v1/fields?contains=mess', '/v1/complete?query=message%3A']) {
+    const all = await send(token, 'GET', path)
+    assert.ok(all.status === 200 && !all.text.includes(outside!.name), all.text)
+    const named = await send(token, 'GET', `${path}&streams=${outside!.id}`)
+    const missing = await send(token, 'GET', `${path}&streams=${NOBODY}`)
+    assert.equal(named.status, 404, named.text)
+    assert.equal(named.text.replaceAll(outside!.id, NOBODY), missing.text)
+  }
+})
+
+test('clients of Elasticsearch read streams within the limit', async () => {
+  const [outside, inside] = streams
+  const token = await makeToken(['streams:read', 'streams:write', 'events:read'], [inside!])
+  const reads = operations.filter(({ id }) => ELASTIC.test(id))
+  assert.ok(reads.length > 40, `${reads.length} operations found`)
+  for (const { id, method, path } of reads) {
+    const asked = async (name: string) => {
+      const at = path.replaceAll(/\{\w+\}/g, name)
+      const isMany = path.endsWith('_msearch')
+      const body = isMany ? `{"index":"${name}"}\n{}\n` : '{}'
+      const answer = await call(service.url + at, {
+        method,
+        headers: { authorization: `Bearer ${token}`, 'content-type': JSON_TYPE },
+        ...(method === 'POST' && { body }),
+      })
+      const text = answer.text.replaceAll(name, 'NAME').replaceAll(/"took":\d+/g, '"took":0')
+      return [answer.status, text]
+    }
+    assert.deepEqual(await asked(outside!.name), await asked('nobody-at-all'), id)
+  }
+  const found = await send(token, 'POST', '/_search', {})
+  assert.ok(found.text.includes(inside!.name) && !found.text.includes(outside!.name), found.text)
 })
 
 test('no tool of agents tells of a stream outside the limit', async () => {

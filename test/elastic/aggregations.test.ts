@@ -5,8 +5,9 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { ELASTIC_BODY_BYTES_MAX, ELASTIC_FIELDS_MAX } from '../../src/limits.ts'
 import { createRandom } from '../support/random.ts'
-import { compareRandom, health, scans, useElasticHarness } from './elastic-harness.ts'
+import { compareRandom, health, learned, scans, useElasticHarness } from './elastic-harness.ts'
 import { RandomAggs } from './random-aggs.ts'
 
 const harness = useElasticHarness()
@@ -30,6 +31,23 @@ test('searches of one request that ask for the same groups are one scan', async 
     [200, 200, 200, 200],
   )
   assert.equal(scans.count - before, 1)
+})
+
+test('bodies and fields have bounds, which are named', async (t) => {
+  const { rest } = harness()
+  const large = `{"size":0}${' '.repeat(ELASTIC_BODY_BYTES_MAX)}`
+  const { status, text } = await rest.call('POST', '/_search', { body: large })
+  assert.equal(status, 413, text)
+  t.after(() => {
+    learned.fields = undefined
+  })
+  learned.fields = ELASTIC_FIELDS_MAX + 1
+  const refused = await rest.call('GET', '/web/_field_caps?fields=*')
+  assert.equal(refused.status, 400, refused.text)
+  assert.match(refused.text, /20000 \(ELASTIC_FIELDS_MAX\) fields/)
+  learned.fields = 600
+  const mapped = await rest.call('GET', '/web/_field_caps?fields=f*')
+  assert.equal(Object.keys(mapped.json.fields).length, 600)
 })
 
 test('the health of the cluster is that of reads', async (t) => {

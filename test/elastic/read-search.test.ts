@@ -8,7 +8,14 @@ import { test } from 'node:test'
 import { readQuery } from '../../src/elastic/read-query.ts'
 import { membersOfUrl, readSearch } from '../../src/elastic/read-search.ts'
 import { IngestError } from '../../src/errors.ts'
-import { QUERY_CLAUSES_MAX } from '../../src/limits.ts'
+import {
+  ELASTIC_AGGS_MAX,
+  ELASTIC_BUCKETS_MAX,
+  ELASTIC_HITS_MAX,
+  ELASTIC_LEVELS_MAX,
+  ELASTIC_WINDOW_MAX,
+  QUERY_CLAUSES_MAX,
+} from '../../src/limits.ts'
 
 const NOW = Date.parse('2026-03-01T12:34:56.789Z')
 const textOf = (query: unknown) => readQuery(query, NOW).text
@@ -119,8 +126,11 @@ test('what is not understood is refused, with the place and the reason', () => {
     [{ sort: ['message'] }, /sorted by @timestamp or by _ingested_at/],
     [{ sort: ['_ingested_at'], query: TIME }, /must be of one clock/],
     [{ search_after: [1, 'x'] }, /search_after must be the sort of a hit/],
-    [{ size: 10_001 }, /size must be an integer from 0 to 10000 \(ELASTIC_HITS_MAX\)/],
-    [{ size: 10_000, from: 1 }, /use search_after/],
+    [
+      { size: ELASTIC_HITS_MAX + 1 },
+      /size must be an integer from 0 to 10000 \(ELASTIC_HITS_MAX\)/,
+    ],
+    [{ size: ELASTIC_HITS_MAX, from: 1 }, /use search_after/],
     [{ collapse: { field: 'a' } }, /collapse is not supported: use a terms aggregation/],
     [{ script_fields: { a: {} } }, /scripts are not run/],
     [{ pit: { id: 'x' } }, /pages exactly/],
@@ -136,15 +146,29 @@ test('aggregations that are not understood, or too many, are refused', () => {
     terms: { field: 'x' },
     ...(count > 0 && { aggs: { b: levels(count - 1) } }),
   })
+  const many = (count: number) => {
+    const all = Array.from({ length: count }, (_, n) => [`a${n}`, { avg: { field: 'n' } }])
+    return Object.fromEntries(all)
+  }
+  readSearch({ size: ELASTIC_HITS_MAX, aggs: many(ELASTIC_AGGS_MAX) }, NOW)
+  readSearch(aggs(levels(ELASTIC_LEVELS_MAX - 1)), NOW)
   for (const [body, reason] of [
     [aggs({ geotile_grid: {} }), /not supported/],
     [aggs({ avg: { field: 'n', script: '_value * 2' } }), /scripts are not run/],
     [aggs({ avg: { field: '_level' } }), /avg is of numbers/],
     [aggs({ terms: { field: '@timestamp' } }), /not counted or measured/],
-    [aggs({ terms: { field: 'x', size: 65_536 } }), /ELASTIC_BUCKETS_MAX/],
+    [aggs({ terms: { field: 'x', size: ELASTIC_BUCKETS_MAX + 1 } }), /ELASTIC_BUCKETS_MAX/],
     [aggs({ terms: { field: 'x', order: { q: 'asc' } } }), /there is no metric "q" below/],
     [aggs({ terms: { field: 'x', include: 'a.*' } }), /"include" is not supported/],
-    [aggs(levels(6)), /ELASTIC_LEVELS_MAX/],
+    [aggs(levels(ELASTIC_LEVELS_MAX + 1)), /over 5 levels \(ELASTIC_LEVELS_MAX\)/],
+    [{ size: 0, aggs: many(ELASTIC_AGGS_MAX + 1) }, /over 100 aggregations \(ELASTIC_AGGS_MAX\)/],
+    [
+      aggs({
+        terms: { field: 'x' },
+        aggs: { s: { serial_diff: { buckets_path: '_count', lag: ELASTIC_WINDOW_MAX + 1 } } },
+      }),
+      /lag must be an integer from 1 to 10000/,
+    ],
     [
       aggs({ date_histogram: { field: '@timestamp', fixed_interval: '1ms' } }),
       /ELASTIC_BUCKETS_MAX/,

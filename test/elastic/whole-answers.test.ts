@@ -10,7 +10,7 @@ import { jsonTexts } from '../../src/elastic/raw-json.ts'
 import { Indices } from '../../src/elastic/resolve-indices.ts'
 import { type ElasticDeps, newRun } from '../../src/elastic/run-search.ts'
 import { IngestError } from '../../src/errors.ts'
-import { ELASTIC_LAG_MS_MAX, ELASTIC_SEARCHES_MAX } from '../../src/limits.ts'
+import { ELASTIC_LAG_MS_MAX, ELASTIC_SCANS_MAX, ELASTIC_SEARCHES_MAX } from '../../src/limits.ts'
 import type { Principal, Stream, StreamId } from '../../src/model/stream.ts'
 
 const NOW = Date.parse('2026-03-01T12:00:00Z')
@@ -126,4 +126,15 @@ test('an index is a stream: by name, id, pattern, exclusion or with a date', asy
   await assert.rejects(() => names('web,nope'), /no such index \[nope\]/)
   assert.equal(await names('web,nope', true), 'web')
   await assert.rejects(() => names('web-99'), /no such index/)
+})
+
+test('the queries of a request have a bound: searches past it fail, others are answered', async () => {
+  const lines = Array.from({ length: ELASTIC_SEARCHES_MAX }, (_, n) => {
+    const group = (name: string) => ({ terms: { field: `${name}${n}` } })
+    return `{"index":"web"}\n${JSON.stringify({ size: 0, aggs: { a: group('a'), b: group('b') } })}\n`
+  })
+  const answers = await ask({}, lines.join(''))
+  const reasons = answers.flatMap((one: { error?: { reason: string } }) => one.error?.reason ?? [])
+  assert.ok(reasons.length > 0 && reasons.length <= ELASTIC_SCANS_MAX, `${reasons.length}`)
+  for (const reason of reasons) assert.match(reason, /over 100 queries \(ELASTIC_SCANS_MAX\)/)
 })

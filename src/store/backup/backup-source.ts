@@ -124,9 +124,11 @@ async function readContents(client: PostgresClient): Promise<SourceContents> {
      GROUP BY c.oid, c.relname, asked.place ORDER BY asked.place`,
     [names],
   )
-  const { rows: sums } = await client.query<{ streams: number; events: number; at: Date }>(
-    `SELECT (SELECT count(*) FROM streams WHERE deleted_at IS NULL)::float8 AS streams,
-       (SELECT COALESCE(sum(event_count), 0) FROM stream_usage)::float8 AS events, now() AS at`,
+  const { rows: streams } = await client.query<{ count: number }>(
+    'SELECT count(*)::float8 AS count FROM streams WHERE deleted_at IS NULL',
+  )
+  const { rows: sums } = await client.query<{ events: number; at: Date }>(
+    `SELECT COALESCE(sum(event_count), 0)::float8 AS events, now() AS at FROM stream_usage`,
   )
   const { rows: server } = await client.query<{ version: string }>(
     "SELECT current_setting('server_version') AS version",
@@ -135,7 +137,7 @@ async function readContents(client: PostgresClient): Promise<SourceContents> {
     takenAt: sums[0]!.at.toISOString(),
     postgres: server[0]!.version,
     ...{ migrations, tables, counters: await readCounters(client, names) },
-    streams: sums[0]!.streams,
+    streams: streams[0]!.count,
     events: sums[0]!.events,
   }
 }

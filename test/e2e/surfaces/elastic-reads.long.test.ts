@@ -16,6 +16,7 @@ import { Client as Client8 } from '@elastic/elasticsearch'
 import { Client as OpenSearchClient } from '@opensearch-project/opensearch'
 import { Client as Client7 } from 'elasticsearch-7'
 import { Client as Client9 } from 'elasticsearch-9'
+import { ELASTIC_HITS_BYTES_MAX } from '../../../src/limits.ts'
 import { panelLines } from '../../elastic/grafana-panel.ts'
 import { Api, call, NDJSON_TYPE, type Stream } from '../../support/api.ts'
 import { type SharedService, shareService } from '../../support/service.ts'
@@ -286,3 +287,21 @@ for (const [kind, requirement] of [
     assert.deepEqual(total, { value: WANTED.length, relation: 'eq' })
   })
 }
+
+test('hits of more bytes than an answer may have are refused, with what to do', async () => {
+  const large = await api.createStream()
+  const event = JSON.stringify({ message: 'x'.repeat(900_000) })
+  const count = Math.ceil(ELASTIC_HITS_BYTES_MAX / event.length) + 1
+  for (let n = 0; n < count; n++) {
+    assert.equal((await api.ingest(large.key, event)).status, 200)
+  }
+  const headers = { authorization: `Bearer ${service.token}`, 'content-type': 'application/json' }
+  const ask = (size: number) => {
+    const body = JSON.stringify({ size, sort: [{ _ingested_at: 'desc' }] })
+    return call(`${service.url}/${large.id}/_search`, { method: 'POST', headers, body })
+  }
+  const refused = await ask(count)
+  assert.equal(refused.status, 400, refused.text.slice(0, 300))
+  assert.match(refused.text, /ELASTIC_HITS_BYTES_MAX.*lower .*size/)
+  assert.equal((await ask(2)).status, 200)
+})
