@@ -509,6 +509,8 @@ export const TAIL_RIGHTS_MS = 250
 /** How long a node number stays with a process that does not renew it. */
 export const NODE_LEASE_MS = 15_000
 export const NODE_LEASE_RENEW_MS = 5_000
+/** How often a node looks whether somebody waits for its closing mark. */
+export const CLOSING_POLL_MS = 500
 /** A node whose lease ran out this long ago is gone: a living one does what is left of its work. */
 export const NODE_GONE_MS = 60_000
 /** How often a node looks for such work, and whether what it took over is done. */

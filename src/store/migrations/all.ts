@@ -7,6 +7,7 @@ import { sql as lostHistory } from './0002-lost-history.ts'
 import { sql as nodeShards } from './0003-node-shards.ts'
 import { sql as takeovers } from './0004-takeovers.ts'
 import { sql as tokenStreams } from './0005-token-streams.ts'
+import { sql as alerts } from './0006-alerts.ts'
 
 export interface Migration {
   readonly version: number
@@ -20,4 +21,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 3, name: 'node-shards', sql: nodeShards },
   { version: 4, name: 'takeovers', sql: takeovers },
   { version: 5, name: 'token-streams', sql: tokenStreams },
+  { version: 6, name: 'alerts', sql: alerts },
 ]
