@@ -309,6 +309,32 @@ export const KEYS_PER_STREAM_MAX = 1_000
 /** Streams that a token can be limited to. */
 export const TOKEN_STREAMS_MAX = 100
 export const VIEWS_PER_STREAM_MAX = 1_000
+
+// --- Alerts -----------------------------------------------------------------------------------
+
+/** Rules of an owner. */
+export const ALERT_RULES_MAX = 1_000
+/** A rule's settings as JSON. */
+export const ALERT_RULE_BYTES_MAX = 64 * KIB
+export const ALERT_WINDOW_MS_MIN = 10_000
+export const ALERT_WINDOW_MS_MAX = 24 * 3_600_000
+/** How long after its end a window of event time may be decided. */
+export const ALERT_DELAY_MS_MAX = 24 * 3_600_000
+/** Windows of a rule's `for.in`, and of `keep_firing`. */
+export const ALERT_FOR_WINDOWS_MAX = 100
+export const ALERT_KEEP_WINDOWS_MAX = 1_000
+/** Fields that a rule groups by, and groups that it looks at; others are counted. */
+export const ALERT_GROUP_KEYS_MAX = 4
+export const ALERT_GROUPS_MAX = 1_000
+/** A group that has no events is remembered as long, where that it has none may break the rule. */
+export const ALERT_GROUP_MEMORY_MS = 24 * 3_600_000
+/** Windows that are due and older than this, or more than so many, are given up. */
+export const ALERT_DUE_MS_MAX = 24 * 3_600_000
+export const ALERT_DUE_WINDOWS_MAX = 1_000
+/** How long decisions, transitions and messages are kept. */
+export const ALERT_HISTORY_MS = 30 * 24 * 3_600_000
+/** Windows of one backtest. */
+export const ALERT_BACKTEST_WINDOWS_MAX = 11_000
 /** Of a view: all but its name. */
 export const VIEW_BYTES_MAX = 64 * KIB
 export const VIEW_COLUMNS_MAX = 64
@@ -451,6 +477,9 @@ export const QUERIES_EMBEDDED_MAX = 4
  */
 export const INGEST_BUSY_SHARE = 0.1
 export const QUERIES_BUSY_MAX = 1
+/** Queries of rules at a time, and how long one waits for its turn. */
+export const ALERT_QUERIES_MAX = 2
+export const ALERT_QUERY_WAIT_MS_MAX = 60_000
 /** Reads of the raw store and the catalog at a time: events, fields, shapes, usage, previews. */
 export const LISTS_MAX = 4
 /** Redaction reviews at a time: one that is slow does not hold up the only other one. */

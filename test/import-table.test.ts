@@ -18,6 +18,7 @@ const STAGES = [
   'retain',
   'read',
   'agents',
+  'alerts',
 ]
 const LEAVES = [
   'src/model/',
@@ -74,6 +75,7 @@ const USE_CASES = [
   'src/read/search/',
   'src/read/views/',
   'src/tail/',
+  'src/alerts/',
 ]
 
 /**
@@ -108,6 +110,7 @@ const TABLE: readonly (readonly [path: string, allowed: readonly string[]])[] = 
   ['src/telemetry/', SUPPORT],
   ['src/machine/', [...LEAVES, 'src/store/store-log.ts']],
   ['src/embedded/', [...LEAVES, 'src/machine/', ...EMBEDDED_NEEDS]],
+  ['src/store/alerts/', [...STORE_NEEDS, 'src/store/', 'src/store/raw/']],
   ['src/store/control/', [...STORE_NEEDS, 'src/store/']],
   ['src/store/catalog/', [...STORE_NEEDS, 'src/store/']],
   ['src/store/projection/compile/', [...STORE_NEEDS, 'src/store/', 'src/store/projection/']],
@@ -137,6 +140,7 @@ const TABLE: readonly (readonly [path: string, allowed: readonly string[]])[] = 
   ],
   ['src/read/', [...LEAVES, 'src/api/']],
   ['src/tail/', LEAVES],
+  ['src/alerts/', [...LEAVES, 'src/api/', 'src/read/', 'src/read/aggregate/']],
   ['src/serve/', [...SUPPORT, ...USE_CASES]],
   ['src/agents/', [...SUPPORT, ...USE_CASES]],
   ['src/console/', SUPPORT],

@@ -5,6 +5,7 @@ import type { CompleteDeps } from '../read/search/complete-query.ts'
 import type { ExplainDeps } from '../read/search/explain.ts'
 import { queryView, searchView } from '../read/views/run-view.ts'
 import type { SchemaStore } from '../store/catalog/schema-store.ts'
+import { type AlertRoutesDeps, alertRoutes } from './alerts.ts'
 import { type EventRoutesDeps, eventRoutes } from './event-routes.ts'
 import { type FieldStatsRoutesDeps, fieldStatsRoutes } from './field-stats.ts'
 import { type FieldRoutesDeps, fieldRoutes } from './fields.ts'
@@ -40,6 +41,7 @@ export type ServeDeps = Omit<
     QueryRoutesDeps &
     FieldStatsRoutesDeps &
     SearchRoutesDeps &
+    AlertRoutesDeps &
     Omit<ViewRoutesDeps, 'queryView' | 'searchView'>,
   'lane'
 > &
@@ -72,6 +74,7 @@ export function serveRoutes({ lanes, ...deps }: ServeDeps): Route[] {
     ...searchRoutes(queries),
     ...queryInputRoutes({ ...queries, input: { ...search, explainIds, topValues } }),
     ...fieldStatsRoutes(queries),
+    ...alertRoutes(lists),
     ...viewRoutes({
       ...queries,
       queryView: (run, signal) => queryView(deps, run, signal),

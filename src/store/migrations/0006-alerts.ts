@@ -94,7 +94,8 @@ CREATE TABLE alert_transitions (
   until_ms bigint NOT NULL,
   value double precision,
   event_count bigint,
-  decided_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+  -- The same for all of one decision.
+  decided_at timestamptz NOT NULL DEFAULT now(),
   -- It is an event in the owner's stream of alerts.
   is_published boolean NOT NULL DEFAULT false
 );

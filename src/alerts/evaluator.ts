@@ -1,0 +1,339 @@
+/**
+ * Decides the windows of all rules, each once, in their order.
+ *
+ *   due rules ─▶ closing marks of all nodes ─▶ the projection has all ─▶ query ─▶ one transaction
+ *
+ * A window is due when nothing can come into it any more: every node has said that it will commit
+ * nothing below its end. It is decided when all of it is in the projection. Of all nodes the process
+ * that holds the lock does this; it remembers nothing from round to round.
+ *
+ * Unknown is never in order: a query that fails leaves its windows due, and past three of them that
+ * is told. What is too old to be made up for is given up, stored and told.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { IngestError } from '../errors.ts'
+import { CLOCK_LEAD_MS_MAX, QUERY_MS_MAX } from '../limits.ts'
+import type { Stream } from '../model/stream.ts'
+import type { Closed } from '../store/alerts/closing-store.ts'
+import type { DecisionStore, NewDecision, StoredWindow } from '../store/alerts/decision-store.ts'
+import type { Rule } from '../store/alerts/rule.ts'
+import { StoreError, storeFault } from '../store/store-error.ts'
+import { type AskDeps, askWindows, NotYetError, RemovedError } from './ask-windows.ts'
+import type { Memories } from './decide-window.ts'
+import { questionOf, taskOf } from './rule-settings.ts'
+import { decisionOf, gapOf, memoriesOf } from './stored-decision.ts'
+import { lastEnd, planWindows, type WindowPlan } from './windows.ts'
+
+/** How often the node that evaluates looks for due windows; oftener while it waits for some. */
+export const EVALUATE_MS = 1_000
+const WAITING_MS = 250
+/** Rules of one round, and those that are asked for at a time. */
+const DUE_RULES_MAX = 2_000
+const ASKED_AT_ONCE = 4
+/** A rule that cannot be evaluated for so many intervals is told. */
+export const FAILING_INTERVALS = 3
+const RETRY_MS_MIN = 1_000
+const RETRY_MS_MAX = 60_000
+
+export interface EvaluatorObserver {
+  readonly onWorker: (isWorker: boolean) => void
+  /** `lateMs`: since the window was over. */
+  readonly onDecided: (outcome: StoredWindow['outcome'], lateMs: number) => void
+  readonly onFailed: (rule: Rule, cause: unknown) => void
+  /** How long the oldest due window of any rule is over. */
+  readonly onLag: (lagMs: number) => void
+  readonly onFenced: (nodeIds: readonly number[]) => void
+  /** A round that failed as a whole. */
+  readonly onError: (cause: unknown, failures: number) => void
+}
+
+export interface EvaluatorParts {
+  readonly lock: {
+    tryHold(): Promise<boolean>
+    stop(): Promise<void>
+  }
+  readonly decisions: Pick<
+    DecisionStore,
+    'readDue' | 'readStates' | 'decide' | 'setBack' | 'recordFailure'
+  >
+  readonly closing: {
+    want(ms: number): Promise<void>
+    read(): Promise<Closed | undefined>
+  }
+  /** Ends what nodes that are gone could still commit; returns which. */
+  readonly fenceGone: () => Promise<readonly number[]>
+  readonly streamsOf: (rule: Rule) => Promise<readonly Stream[]>
+  readonly ask: AskDeps
+  readonly observer: EvaluatorObserver
+  /** For tests. */
+  readonly roundMs?: number
+}
+
+/** A rule with the windows to decide now. */
+interface Due {
+  rule: Rule
+  memories: Memories
+  readonly ends: readonly number[]
+  readonly streams: readonly Stream[]
+}
+
+/** When a round began: by PostgreSQL's clock and by the monotonic one. */
+interface RoundTime {
+  readonly nowMs: number
+  readonly monotonicMs: number
+}
+
+export class Evaluator {
+  readonly #parts: EvaluatorParts
+  readonly #stopping = new AbortController()
+  #running: Promise<unknown> = Promise.resolve()
+  #wasWorker = false
+
+  constructor(parts: EvaluatorParts) {
+    this.#parts = parts
+  }
+
+  start(): void {
+    this.#running = this.#run()
+  }
+
+  /** Ends after what is under way, and lets another node go on. */
+  async stop(): Promise<void> {
+    this.#stopping.abort()
+    await this.#running
+    await this.#parts.lock.stop()
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stopping
+    const { roundMs = EVALUATE_MS, observer } = this.#parts
+    let failures = 0
+    while (!signal.aborted) {
+      let isWaiting = false
+      try {
+        isWaiting = await this.round()
+        failures = 0
+      } catch (cause) {
+        if (!signal.aborted) observer.onError(cause, ++failures)
+      }
+      const ms = isWaiting ? Math.min(WAITING_MS, roundMs) : roundMs
+      await sleep(ms, undefined, { signal, ref: false }).catch(() => undefined)
+    }
+  }
+
+  /** One look; whether some due window waits for a node or for the projection. */
+  async round(): Promise<boolean> {
+    const { lock, decisions, observer } = this.#parts
+    const isWorker = await lock.tryHold()
+    if (isWorker !== this.#wasWorker) observer.onWorker(isWorker)
+    this.#wasWorker = isWorker
+    if (!isWorker) return false
+    const { nowMs, rules } = await decisions.readDue(DUE_RULES_MAX)
+    const time = { nowMs, monotonicMs: performance.now() }
+    observer.onLag(lagOf(rules, nowMs))
+    if (rules.length === 0) return false
+    const closed = await this.#close(rules, nowMs)
+    if (closed === undefined) return true
+    const due: Due[] = []
+    const streamsOf = onceEach(this.#parts.streamsOf)
+    for (const rule of rules) due.push(...(await this.#prepare(rule, closed, time, streamsOf)))
+    await this.#remember(due)
+    const bundles = bundlesOf(due)
+    let isWaiting = due.length < rules.length
+    const work = async () => {
+      for (let next = bundles.shift(); next !== undefined; next = bundles.shift()) {
+        if (this.#stopping.signal.aborted) return
+        if (!(await this.#decideAll(next, time))) isWaiting = true
+      }
+    }
+    const ended = await Promise.allSettled(Array.from({ length: ASKED_AT_ONCE }, work))
+    const failed = ended.find((each) => each.status === 'rejected')
+    if (failed !== undefined) throw failed.reason
+    return isWaiting
+  }
+
+  /** Up to where all nodes are closed, once they were asked. */
+  async #close(rules: readonly Rule[], nowMs: number): Promise<Closed | undefined> {
+    const { closing, fenceGone, observer } = this.#parts
+    const wantedMs = rules.reduce((most, { settings }) => {
+      const { everyMs, delayMs } = taskOf(settings)
+      return Math.max(most, lastEnd(everyMs, nowMs - delayMs) + delayMs)
+    }, 0)
+    await closing.want(wantedMs)
+    const closed = await closing.read()
+    if (closed === undefined || closed.closedMs >= wantedMs) return closed
+    const fenced = await fenceGone()
+    if (fenced.length > 0) observer.onFenced(fenced)
+    return fenced.length > 0 ? await closing.read() : closed
+  }
+
+  /** What is to be decided of the rule: nothing, or one entry. */
+  async #prepare(
+    rule: Rule,
+    closed: Closed,
+    time: RoundTime,
+    streamsOf: EvaluatorParts['streamsOf'],
+  ): Promise<Due[]> {
+    const { decisions } = this.#parts
+    const { everyMs, delayMs } = taskOf(rule.settings)
+    if (rule.cursorMs > time.nowMs) {
+      if (rule.cursorMs > time.nowMs + CLOCK_LEAD_MS_MAX) {
+        const untilMs = lastEnd(everyMs, closed.closedMs)
+        const reason = "PostgreSQL's clock was set back"
+        const gap = { kind: 'gap', fromMs: untilMs, untilMs: rule.cursorMs, reason } as const
+        await decisions.setBack(rule, untilMs, gap)
+      }
+      return []
+    }
+    const plan = planWindows({ everyMs, delayMs, cursorMs: rule.cursorMs }, closed.closedMs)
+    if (plan.ends.length === 0) {
+      const seconds = Math.round((time.nowMs - closed.closedMs) / 1_000)
+      const reason = `node ${closed.nodeId} may still commit events of ${seconds} seconds ago`
+      await this.#wait(rule, reason, time)
+      return []
+    }
+    try {
+      const streams = await streamsOf(rule)
+      const at = await this.#giveUp(rule, plan.gap, 'too much was due')
+      return at === undefined ? [] : [{ rule: at, ends: plan.ends, streams, memories: new Map() }]
+    } catch (cause) {
+      await this.#fail(rule, cause, time)
+      return []
+    }
+  }
+
+  /** The rule behind the gap; undefined when it was changed meanwhile. */
+  async #giveUp(rule: Rule, gap: WindowPlan['gap'], reason: string): Promise<Rule | undefined> {
+    if (gap === undefined) return rule
+    if (!(await this.#decide(rule, gapOf(gap, reason), 0))) return undefined
+    return { ...rule, cursorMs: gap.untilMs, isTold: false }
+  }
+
+  async #remember(due: readonly Due[]): Promise<void> {
+    if (due.length === 0) return
+    const states = await this.#parts.decisions.readStates(due.map(({ rule }) => rule.ruleId))
+    for (const each of due) each.memories = memoriesOf(states.get(each.rule.ruleId) ?? [])
+  }
+
+  /** Rules that ask the same. False when there is more to decide than could be. */
+  async #decideAll(bundle: readonly Due[], time: RoundTime): Promise<boolean> {
+    const [first] = bundle
+    if (first === undefined) return true
+    let left = [...bundle]
+    const question = {
+      settings: first.rule.settings,
+      ...{ streams: first.streams, ends: first.ends, timeoutMs: QUERY_MS_MAX },
+    }
+    try {
+      for await (const seen of askWindows(this.#parts.ask, question, this.#stopping.signal)) {
+        const next: Due[] = []
+        for (const due of left) {
+          const { decision, memories } = decisionOf(due.rule, due.memories, seen)
+          const { delayMs } = taskOf(due.rule.settings)
+          const overMs = seen.endMs + delayMs
+          const lateMs = time.nowMs + performance.now() - time.monotonicMs - overMs
+          if (!(await this.#decide(due.rule, decision, lateMs))) continue
+          const rule = { ...due.rule, cursorMs: seen.endMs, isTold: false, failures: 0 }
+          next.push({ ...due, rule, memories })
+        }
+        left = next
+        if (left.length === 0 || this.#stopping.signal.aborted) break
+      }
+      return true
+    } catch (cause) {
+      for (const { rule, ends } of left) await this.#leave(rule, ends, cause, time)
+      return false
+    }
+  }
+
+  async #decide(rule: Rule, decision: NewDecision, lateMs: number): Promise<boolean> {
+    const isDecided = await this.#parts.decisions.decide(rule, decision)
+    if (isDecided) this.#parts.observer.onDecided(decision.window.outcome, Math.max(0, lateMs))
+    return isDecided
+  }
+
+  /** Its next window could not be decided. */
+  async #leave(
+    rule: Rule,
+    ends: readonly number[],
+    cause: unknown,
+    time: RoundTime,
+  ): Promise<void> {
+    if (this.#stopping.signal.aborted) return
+    if (cause instanceof NotYetError) {
+      const seconds = Math.round((time.nowMs - cause.asOfMs) / 1_000)
+      return await this.#wait(rule, `the projection is ${seconds} seconds behind`, time)
+    }
+    if (cause instanceof RemovedError) {
+      const { windowMs } = taskOf(rule.settings)
+      const untilMs = ends.findLast((end) => end - windowMs < cause.beforeMs) ?? rule.cursorMs
+      const gap = { afterMs: rule.cursorMs, untilMs }
+      await this.#giveUp(rule, untilMs > rule.cursorMs ? gap : undefined, cause.message)
+      return
+    }
+    await this.#fail(rule, cause, time)
+  }
+
+  /** That something else is not so far is no failure, until it lasts. */
+  async #wait(rule: Rule, reason: string, time: RoundTime): Promise<void> {
+    if (!isOverdue(rule, time.nowMs) || rule.isTold) return
+    await this.#fail(rule, new IngestError('unavailable', reason), time)
+  }
+
+  async #fail(rule: Rule, cause: unknown, { nowMs }: RoundTime): Promise<void> {
+    if (this.#stopping.signal.aborted) return
+    this.#parts.observer.onFailed(rule, cause)
+    const { cursorMs } = rule
+    const reason = problemText(cause)
+    const told =
+      isOverdue(rule, nowMs) && !rule.isTold
+        ? ({ kind: 'evaluation_failing', reason, fromMs: cursorMs, untilMs: nowMs } as const)
+        : undefined
+    const retryMs = Math.min(RETRY_MS_MAX, RETRY_MS_MIN * 2 ** Math.min(10, rule.failures))
+    await this.#parts.decisions.recordFailure(rule, reason, retryMs, told)
+  }
+}
+
+/** Rules of the same rights that name the same streams are about the same. */
+function onceEach(streamsOf: EvaluatorParts['streamsOf']): EvaluatorParts['streamsOf'] {
+  const found = new Map<string, Promise<readonly Stream[]>>()
+  return (rule) => {
+    const { owner, asAdmin, streamIds, settings } = rule
+    const key = JSON.stringify([owner, asAdmin, streamIds, settings.streams])
+    const known = found.get(key) ?? streamsOf(rule)
+    found.set(key, known)
+    return known
+  }
+}
+
+/** Its next window is over for more than three intervals. */
+function isOverdue({ settings, cursorMs }: Rule, nowMs: number): boolean {
+  const { everyMs, delayMs } = taskOf(settings)
+  return nowMs - (cursorMs + everyMs + delayMs) >= FAILING_INTERVALS * everyMs
+}
+
+function lagOf(rules: readonly Rule[], nowMs: number): number {
+  return rules.reduce((most, { settings, cursorMs }) => {
+    const { everyMs, delayMs } = taskOf(settings)
+    return Math.max(most, nowMs - (cursorMs + everyMs + delayMs))
+  }, 0)
+}
+
+/** Rules that ask the same of the same windows are asked together. */
+function bundlesOf(due: readonly Due[]): Due[][] {
+  const bundles = new Map<string, Due[]>()
+  for (const each of due) {
+    const streamIds = each.streams.map(({ streamId }) => streamId)
+    const key = JSON.stringify([questionOf(each.rule.settings), streamIds, each.ends[0]])
+    const bundle = bundles.get(key)
+    if (bundle === undefined) bundles.set(key, [each])
+    else bundle.push(each)
+  }
+  return [...bundles.values()]
+}
+
+/** For people, without anything of events. */
+export function problemText(cause: unknown): string {
+  if (cause instanceof IngestError) return cause.message
+  return cause instanceof StoreError ? storeFault(cause) : 'an internal error; see the log'
+}
