@@ -75,16 +75,19 @@ class Node {
 const UNKNOWN: WriteFailure = { kind: 'unknown', message: 'lost' }
 const REFUSED: WriteFailure = { kind: 'refused', error: new IngestError('unavailable', 'no') }
 const RETRY: WriteFailure = { kind: 'retry', message: 'away' }
-const STEPS = ['submit', 'commit', 'refuse', 'retry', 'lose', 'there', 'absent', 'away', 'read']
+const STEPS = [
+  ...['submit', 'commit', 'commit', 'read', 'read', 'submit'],
+  ...['refuse', 'retry', 'lose', 'there', 'absent', 'away', 'wait'],
+]
 
 test('nothing becomes visible below a mark that was read', async (t) => {
   const time = virtualTime(t)
   const step = fc.record({
-    kind: fc.constantFrom(...STEPS, 'submit', 'read', 'read'),
+    kind: fc.constantFrom(...STEPS),
     clockMs: fc.oneof(fc.integer({ min: -3_600_000, max: 3_600_000 }), fc.constant(100)),
   })
   await fc.assert(
-    fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
+    fc.asyncProperty(fc.array(step, { minLength: 40, maxLength: 80 }), async (steps) => {
       const node = new Node(500)
       let markMs = 0
       let seen = 0
@@ -98,8 +101,8 @@ test('nothing becomes visible below a mark that was read', async (t) => {
         else if (kind === 'lose') node.open.shift()?.(UNKNOWN)
         else if (kind === 'there' || kind === 'absent') node.end(kind === 'there')
         else if (kind === 'away') node.isAway = !node.isAway
+        else if (kind === 'wait') await time.pass(600)
         await turn()
-        await time.pass(300)
         for (const id of node.visible.slice(seen)) {
           assert.ok(segmentIdMs(id) >= markMs, `${segmentIdMs(id)} came below ${markMs}`)
         }
@@ -107,11 +110,10 @@ test('nothing becomes visible below a mark that was read', async (t) => {
         if (kind !== 'read') continue
         const next = node.mark.read()
         assert.ok(next >= markMs, 'it never falls')
-        assert.ok(next <= node.storeMs, 'it is never in the future')
         markMs = next
       }
     }),
-    { numRuns: 30 },
+    { numRuns: 12 },
   )
 })
 
