@@ -320,6 +320,8 @@ export const ALERT_WINDOW_MS_MIN = 10_000
 export const ALERT_WINDOW_MS_MAX = 24 * 3_600_000
 /** How long after its end a window of event time may be decided. */
 export const ALERT_DELAY_MS_MAX = 24 * 3_600_000
+/** So long after a window of event time was decided it is looked at once more. */
+export const ALERT_LATE_LOOK_MS = 3_600_000
 /** Windows of a rule's `for.in`, and of `keep_firing`. */
 export const ALERT_FOR_WINDOWS_MAX = 100
 export const ALERT_KEEP_WINDOWS_MAX = 1_000
@@ -331,8 +333,6 @@ export const ALERT_GROUP_MEMORY_MS = 24 * 3_600_000
 /** Windows that are due and older than this, or more than so many, are given up. */
 export const ALERT_DUE_MS_MAX = 24 * 3_600_000
 export const ALERT_DUE_WINDOWS_MAX = 1_000
-/** How long decisions, transitions and messages are kept. */
-export const ALERT_HISTORY_MS = 30 * 24 * 3_600_000
 /** Windows of one backtest. */
 export const ALERT_BACKTEST_WINDOWS_MAX = 11_000
 /** Of a view: all but its name. */
@@ -538,8 +538,6 @@ export const TAIL_RIGHTS_MS = 250
 /** How long a node number stays with a process that does not renew it. */
 export const NODE_LEASE_MS = 15_000
 export const NODE_LEASE_RENEW_MS = 5_000
-/** How often a node looks whether somebody waits for its closing mark. */
-export const CLOSING_POLL_MS = 500
 /** A node whose lease ran out this long ago is gone: a living one does what is left of its work. */
 export const NODE_GONE_MS = 60_000
 /** How often a node looks for such work, and whether what it took over is done. */
@@ -603,7 +601,10 @@ assert(MATERIALIZE_INSERTS_MAX < ENGINE_WRITES_MAX, 'catch-up finds a place besi
 assert(ENGINE_WRITES_MAX <= CLICKHOUSE_WRITE_CONNECTIONS_MAX, 'each place can be reached')
 assert(ENGINE_CONTROLS_MAX <= CLICKHOUSE_CONTROL_CONNECTIONS_MAX, 'each place can be reached')
 assert(QUERIES_MAX * 2 <= CLICKHOUSE_READ_CONNECTIONS_MAX, 'statistics are two queries')
-assert(QUERIES_EMBEDDED_MAX <= ENGINE_READS_MAX, 'an admitted query finds a place')
+assert(
+  QUERIES_EMBEDDED_MAX + ALERT_QUERIES_MAX <= ENGINE_READS_MAX,
+  'an admitted query finds a place, and so does one of a rule',
+)
 assert(EVENTS_PAGE_BYTES_MAX * 2 <= REPLY_BYTES_MAX, 'two of the largest pages are sent at a time')
 assert(CONTROL_POLL_MS <= 500, 'a revocation acts within a second')
 assert(CONTROL_POLL_MS + TAIL_RIGHTS_MS < 1_000, 'a revoked token ends its tails within a second')

@@ -1,14 +1,16 @@
 /** Builds what evaluates rules of alerts and writes down what becomes of them. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Evaluator, type EvaluatorObserver } from '../alerts/evaluator.ts'
+import { lookAgain } from '../alerts/late-look.ts'
 import { streamsOfRule } from '../alerts/rule-streams.ts'
 import { TransitionPublisher } from '../alerts/transition-publisher.ts'
-import { ALERT_HISTORY_MS } from '../limits.ts'
 import type { IngestEvents } from '../model/batch/agent-events.ts'
 import { openStreamsBy } from '../read/open-streams.ts'
 import type { AlertParts as RouteParts } from '../serve/alerts.ts'
 import { ClosingStore } from '../store/alerts/closing-store.ts'
 import { DecisionStore } from '../store/alerts/decision-store.ts'
 import { readOwnerRights } from '../store/alerts/owner-rights.ts'
+import type { Rule } from '../store/alerts/rule.ts'
 import { RuleStore } from '../store/alerts/rule-store.ts'
 import { TransitionStore } from '../store/alerts/transition-store.ts'
 import { WindowStore } from '../store/alerts/window-store.ts'
@@ -23,7 +25,9 @@ import type { Stores } from './open-stores.ts'
 /** Like the keys of migrations, node numbers, retention and the projection's identity. */
 const ALERTS_LOCK_KEY = '126943966294889'
 const ALERTS_STATEMENT_MS_MAX = 30_000
-const FORGET_MS = 60_000
+/** How long decisions, transitions and messages are kept. */
+export const ALERT_HISTORY_MS = 30 * 24 * 3_600_000
+const LOOK_BACK_MS = 30_000
 const FORGET_ROWS_MAX = 10_000
 /** Who asks in the lane: no token has it. */
 const ASKER = 0
@@ -62,14 +66,11 @@ export function startAlerts(context: Context, stores: Stores, parts: AlertParts)
     streams: parts.reading.streams,
     readRights: (owner: string) => readOwnerRights(stores.reads.postgres, owner),
   }
+  const observer = evaluatorObserver(context, lock)
+  const streamsOf = (rule: Rule) => streamsOfRule(rights, rule)
   const evaluator = new Evaluator({
-    lock,
-    decisions,
-    closing,
+    ...{ lock, decisions, closing, streamsOf, ask, observer },
     fenceGone: () => lease.fenceGone(),
-    streamsOf: (rule) => streamsOfRule(rights, rule),
-    ask,
-    observer: evaluatorObserver(context, lock),
   })
   const publisher = new TransitionPublisher({
     store: new TransitionStore(postgres),
@@ -82,16 +83,22 @@ export function startAlerts(context: Context, stores: Stores, parts: AlertParts)
       log.warn({ reason }, 'what became of alerts is not in their stream yet; will retry')
     },
   })
-  const forget = setInterval(() => {
+  const ending = new AbortController()
+  const lookBack = async () => {
     if (!lock.isHeld) return
-    decisions.forgetBefore(ALERT_HISTORY_MS, FORGET_ROWS_MAX).catch((cause: unknown) => {
-      log.warn({ reason: reasonOf(cause) }, 'old decisions of alerts were not removed; will retry')
-    })
-  }, FORGET_MS).unref()
+    const closed = await closing.read()
+    const late = { decisions, streamsOf, ask, onFailed: observer.onFailed }
+    if (closed !== undefined) await lookAgain(late, closed.closedMs, ending.signal)
+    await decisions.forgetBefore(ALERT_HISTORY_MS, FORGET_ROWS_MAX)
+  }
+  const looking = repeat(lookBack, LOOK_BACK_MS, ending.signal, (cause) => {
+    log.warn({ reason: reasonOf(cause) }, 'late events of alerts were not looked for; will retry')
+  })
   evaluator.start()
   publisher.start()
   stoppers.push(async () => {
-    clearInterval(forget)
+    ending.abort()
+    await looking
     await publisher.stop()
     await evaluator.stop()
   })
@@ -101,6 +108,19 @@ export function startAlerts(context: Context, stores: Stores, parts: AlertParts)
     transitions: new TransitionStore(reads.postgres),
     windows: new WindowStore(reads.postgres),
     ...{ closing, ask },
+  }
+}
+
+/** Until it is aborted. */
+async function repeat(
+  work: () => Promise<void>,
+  everyMs: number,
+  signal: AbortSignal,
+  onError: (cause: unknown) => void,
+): Promise<void> {
+  while (!signal.aborted) {
+    await sleep(everyMs, undefined, { signal, ref: false }).catch(() => undefined)
+    if (!signal.aborted) await work().catch(onError)
   }
 }
 

@@ -5,9 +5,11 @@
  */
 import type { ClosingMark } from '../commit/closing-mark.ts'
 import type { Committer } from '../commit/committer.ts'
-import { CLOSING_POLL_MS } from '../limits.ts'
 import { isWorthLogging, reasonOf } from '../telemetry/log.ts'
 import type { CellContext } from './cell-context.ts'
+
+/** How often a node looks whether somebody waits for its mark. */
+export const CLOSING_POLL_MS = 500
 
 export function startClosing(
   { stores, log, stoppers }: Pick<CellContext, 'stores' | 'log' | 'stoppers'>,

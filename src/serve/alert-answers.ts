@@ -78,7 +78,12 @@ const DECIDED = {
 
 export const DECIDED_WINDOW: ObjectSchema = {
   type: 'object',
-  properties: { ...DECIDED, rule_version: COUNT, decided_at: RFC3339 },
+  properties: {
+    ...DECIDED,
+    late_events: { type: 'integer', description: 'Of event time: those that came afterwards' },
+    rule_version: COUNT,
+    decided_at: RFC3339,
+  },
 }
 
 export const BACKTEST: ObjectSchema = {
@@ -156,6 +161,7 @@ export function decidedWindowJson(window: DecidedWindow): object {
     groups: window.groupCount,
     groups_not_judged: window.uncounted,
     groups_in_breach: window.breachCount,
+    late_events: window.lateEvents,
     rule_version: window.ruleVersion,
     decided_at: formatTimeMs(window.decidedAtMs),
   }

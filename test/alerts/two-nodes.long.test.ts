@@ -3,7 +3,7 @@
  * whatever nodes did around its end: transactions held open, broken connections whose COMMIT nobody
  * knows of, nodes that freeze, are fenced and come back, clocks an hour off, evaluators that die.
  * Method: two nodes with real committers, leases and evaluators on a real PostgreSQL, through
- * sockets that stall and break at random. Time goes 50 times as fast, for PostgreSQL too: its
+ * sockets that stall and break at random. Time goes 20 times as fast, for PostgreSQL too: its
  * `clock_timestamp` is ours. What is asked is counted in the raw store itself.
  */
 import assert from 'node:assert/strict'
@@ -34,9 +34,9 @@ import { createRandom } from '../support/random.ts'
 import { socketPath } from '../support/store-socket.ts'
 import { CountedEvents, STREAM } from './counted-events.ts'
 
-const SPEED = 50
+const SPEED = 20
 const WINDOW_MS = 10_000
-const RUN_MS = 25_000
+const RUN_MS = 45_000
 const LEASE_MS = 20_000
 /** How much of the time a frozen node is: long enough to be fenced. */
 const FROZEN_MS = (LEASE_MS + 60_000 + 30_000) / SPEED
@@ -240,28 +240,28 @@ async function live(identity: string, skewMs: number, untilMs: number): Promise<
       await sleep(100)
       continue
     }
-    const diesAtMs = Math.min(untilMs, Date.now() + 2_000 + random() * 5_000)
+    const diesAtMs = Math.min(untilMs, Date.now() + 4_000 + random() * 8_000)
     while (Date.now() < diesAtMs && !node.isLost) {
       const segments = Array.from({ length: 1 + Math.floor(random() * 3) }, () => someSegment())
       node.committer.submit(1 as StreamId, segments).catch(() => undefined)
       const chance = random()
       if (chance < 0.02) node.front.break()
-      else if (chance < 0.05) {
+      else if (chance < 0.04) {
         node.front.hold(true)
-        await sleep(random() * 600)
+        await sleep(random() * 2_000)
         node.front.hold(false)
-      } else if (chance < 0.055) {
+      } else if (chance < 0.0425) {
         node.front.hold(true)
         await sleep(FROZEN_MS)
         node.front.hold(false)
       }
-      await sleep(random() * 20)
+      await sleep(random() * 40)
     }
     await node.end(random() < 0.5)
   }
 }
 
-test('what was decided of a window stays true', { timeout: 120_000 }, async (t) => {
+test('what was decided of a window stays true', { timeout: 180_000 }, async (t) => {
   t.diagnostic(`TEST_SEED=${seed}`)
   const { postgres } = database
   const viewer = new Postgres({ url: database.url, log: SILENT_LOG })
@@ -303,6 +303,6 @@ test('what was decided of a window stays true', { timeout: 120_000 }, async (t) 
   const all = await countIn(Number(rows[0]!.from_ms), Number(rows.at(-1)!.until_ms))
   t.diagnostic(`${rows.length} windows, ${all} events, ${fenced} times a node was fenced`)
   assert.equal(sum, all)
-  assert.ok(all > 500 && rows.length > 100)
+  assert.ok(all > 500 && rows.length > 60)
   await viewer.end()
 })

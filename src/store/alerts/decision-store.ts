@@ -49,6 +49,14 @@ export interface DueRules {
   readonly rules: readonly Rule[]
 }
 
+/** A window of event time, as it was decided. */
+export interface OpenWindow {
+  readonly rule: Rule
+  readonly untilMs: number
+  readonly outcome: StoredWindow['outcome']
+  readonly events: number
+}
+
 interface StateRow {
   readonly rule_id: number
   readonly fingerprint: string
@@ -144,6 +152,42 @@ export class DecisionStore {
       if (told !== undefined) {
         await insertTransitions(sql, { ...rule, ruleId, version }, [told])
       }
+      return true
+    })
+  }
+
+  /** Windows of event time that are to be looked at once more, by rule and time. */
+  async readOpen(closedMs: number, lateMs: number, limit: number): Promise<OpenWindow[]> {
+    const { rows } = await this.#inTurn((sql) =>
+      sql.query<RuleRow & { until_ms: string; outcome: StoredWindow['outcome']; events: string }>(
+        `SELECT ${RULE_COLUMNS}, w.until_ms, w.outcome, w.event_count AS events
+           FROM alert_windows w JOIN alert_rules USING (rule_id)
+          WHERE w.is_open AND w.rule_version = version AND NOT paused
+            AND w.until_ms + delay_ms + $2 <= $1
+          ORDER BY rule_id, w.until_ms LIMIT $3`,
+        [closedMs, lateMs, limit],
+      ),
+    )
+    return rows.map((row) => ({
+      ...{ rule: toRule(row), untilMs: Number(row.until_ms) },
+      ...{ outcome: row.outcome, events: Number(row.events) },
+    }))
+  }
+
+  /** A window was looked at once more, and is so now. False when that was done before. */
+  async correct(
+    rule: Rule,
+    { untilMs, outcome, events }: Omit<OpenWindow, 'rule'>,
+    late: { readonly events: number; readonly told: NewTransition | undefined },
+  ): Promise<boolean> {
+    return await this.#run(async (sql) => {
+      const { rowCount } = await sql.query(
+        `UPDATE alert_windows SET is_open = false, late_events = $3, outcome = $4,
+           event_count = $5 WHERE rule_id = $1 AND until_ms = $2 AND is_open`,
+        [rule.ruleId, untilMs, late.events, outcome, events],
+      )
+      if (rowCount === 0) return false
+      await insertTransitions(sql, rule, late.told === undefined ? [] : [late.told])
       return true
     })
   }
@@ -263,13 +307,14 @@ async function writeStates(
 
 async function writeWindow(sql: Queryable, rule: Rule, window: StoredWindow): Promise<void> {
   const { fromMs, untilMs, outcome, events, groupCount, uncounted, breachCount, value } = window
+  const isOpen = rule.settings.time_basis === 'event_time' && outcome !== 'gap'
   await sql.query(
     `INSERT INTO alert_windows (rule_id, until_ms, from_ms, rule_version, outcome, event_count,
-       group_count, uncounted, breach_count, value)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+       group_count, uncounted, breach_count, value, is_open)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
     [
       ...[rule.ruleId, untilMs, fromMs, rule.version, outcome, events],
-      ...[groupCount, uncounted, breachCount, value ?? null],
+      ...[groupCount, uncounted, breachCount, value ?? null, isOpen],
     ],
   )
 }

@@ -9,6 +9,7 @@ export type StoredKind =
   | 'resolved'
   | 'inactive'
   | 'gap'
+  | 'corrected'
   | 'evaluation_failing'
   | 'evaluation_restored'
 
@@ -30,7 +31,7 @@ export async function insertTransitions(
 ): Promise<void> {
   if (transitions.length === 0) return
   const { channels, send_resolved: sendsResolved } = rule.settings
-  const told = ['firing', 'gap', 'evaluation_failing', 'evaluation_restored']
+  const told = ['firing', 'gap', 'corrected', 'evaluation_failing', 'evaluation_restored']
   if (sendsResolved) told.push('resolved')
   await client.query(
     `WITH happened AS (

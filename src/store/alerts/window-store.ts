@@ -5,6 +5,8 @@ import { readStates, type StoredState, type StoredWindow } from './decision-stor
 export interface DecidedWindow extends StoredWindow {
   readonly ruleVersion: number
   readonly decidedAtMs: number
+  /** Of its events, those that came after it was decided. */
+  readonly lateEvents: number
 }
 
 interface WindowRow {
@@ -18,6 +20,7 @@ interface WindowRow {
   readonly breach_count: number
   readonly value: number | null
   readonly decided_at_ms: number
+  readonly late_events: string
 }
 
 export class WindowStore {
@@ -34,7 +37,7 @@ export class WindowStore {
   ): Promise<DecidedWindow[]> {
     const { rows } = await this.#postgres.query<WindowRow>(
       `SELECT until_ms, from_ms, rule_version, outcome, event_count, group_count, uncounted,
-         breach_count, value, floor(extract(epoch FROM decided_at) * 1000)::float8 AS decided_at_ms
+         breach_count, value, late_events, floor(extract(epoch FROM decided_at) * 1000)::float8 AS decided_at_ms
        FROM alert_windows WHERE rule_id = $1 AND until_ms < $2 ORDER BY until_ms DESC LIMIT $3`,
       [ruleId, page.before, page.limit],
     )
@@ -49,6 +52,7 @@ export class WindowStore {
       breachCount: row.breach_count,
       value: row.value ?? undefined,
       decidedAtMs: row.decided_at_ms,
+      lateEvents: Number(row.late_events),
     }))
   }
 

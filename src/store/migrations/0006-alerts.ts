@@ -74,8 +74,12 @@ CREATE TABLE alert_windows (
   breach_count integer NOT NULL,
   value double precision,
   decided_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+  -- Of event time: it is to be looked at once more, and how many events had come by then.
+  is_open boolean NOT NULL DEFAULT false,
+  late_events bigint NOT NULL DEFAULT 0,
   PRIMARY KEY (rule_id, until_ms)
 );
+CREATE INDEX alert_windows_open ON alert_windows (rule_id, until_ms) WHERE is_open;
 CREATE INDEX alert_windows_decided ON alert_windows (decided_at);
 
 -- What happened to a group, or to the rule as a whole: then without a group.

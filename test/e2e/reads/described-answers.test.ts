@@ -167,6 +167,15 @@ async function manage(id: string, keyId: string): Promise<void> {
   ] as const) {
     await api.rest(path, method, body)
   }
+  const rule = { condition: { op: '>', value: 1e9 }, window: '10s', streams: [id] }
+  await api.rest('/v1/alerts/rules/described', 'PUT', rule)
+  await api.rest('/v1/alerts/rules/described', 'PUT', { ...rule, group_by: ['n'] })
+  for (const path of ['', '/described', '/described/groups', '/described/transitions']) {
+    await api.rest(`/v1/alerts/rules${path}`)
+  }
+  await api.rest('/v1/alerts/rules/described/windows')
+  await api.rest('/v1/alerts/backtest', 'POST', { rule, from: '-1m' })
+  await api.rest('/v1/alerts/rules/described', 'DELETE')
   for (const path of ['/healthz', '/readyz', '/']) await call(`${recorder.url}${path}`)
 }
 

@@ -11,6 +11,7 @@ import { IngestError } from '../../../src/errors.ts'
 import { DecisionStore, type NewDecision } from '../../../src/store/alerts/decision-store.ts'
 import type { Rule } from '../../../src/store/alerts/rule.ts'
 import { RuleStore } from '../../../src/store/alerts/rule-store.ts'
+import { WindowStore } from '../../../src/store/alerts/window-store.ts'
 import { type PostgresClient, type Queryable, toStoreError } from '../../../src/store/postgres.ts'
 import { StoreError } from '../../../src/store/store-error.ts'
 import { startDatabase, type TestDatabase } from '../../serve/rest-harness.ts'
@@ -183,6 +184,28 @@ test('each message has a key of its own, and what fires is resolved when a rule 
     { kind: 'firing', reason: null },
     { kind: 'resolved', reason: 'the rule was changed' },
   ])
+})
+
+test('a window of event time is looked at once more, when its time has come', async () => {
+  const store = new DecisionStore(await session(), NODE)
+  const rule = await put('late', { time_basis: 'event_time', delay: '30s' })
+  assert.ok(await store.decide(rule, firing(rule)))
+  const untilMs = rule.cursorMs + 60_000
+  const dueMs = untilMs + 30_000 + 5_000
+  assert.deepEqual(await store.readOpen(dueMs - 1, 5_000, 10), [])
+  const [open] = await store.readOpen(dueMs, 5_000, 10)
+  assert.deepEqual([open?.untilMs, open?.outcome, open?.events], [untilMs, 'breach', 2])
+  const told = { kind: 'corrected', fromMs: rule.cursorMs, untilMs } as const
+  const now = { ...open!, outcome: 'clear', events: 5 } as const
+  assert.ok(await store.correct(rule, now, { events: 3, told }))
+  assert.equal(await store.correct(rule, now, { events: 3, told }), false, 'once')
+  assert.deepEqual(await store.readOpen(dueMs, 5_000, 10), [])
+  const [window] = await new WindowStore(database.postgres).list(rule.ruleId, {
+    before: Number.MAX_SAFE_INTEGER,
+    limit: 10,
+  })
+  assert.deepEqual([window?.outcome, window?.events, window?.lateEvents], ['clear', 5, 3])
+  assert.deepEqual(await counts(rule.ruleId), [1, 1, 1, 2, 4])
 })
 
 test('failing is told once, until a window is decided', async () => {
