@@ -4,7 +4,7 @@
  *   due rules ─▶ closing marks of all nodes ─▶ the projection has all ─▶ query ─▶ one transaction
  *
  * A window is due when nothing can come into it any more: every node has said that it will commit
- * nothing below its end. It is decided when all of it is in the projection. Of all nodes the process
+ * nothing below its end. It is decided when all of it is in the projection. Of all nodes the one
  * that holds the lock does this; it remembers nothing from round to round.
  *
  * Unknown is never in order: a query that fails leaves its windows due, and past three of them that

@@ -1,7 +1,7 @@
 /**
  * Windows of event time are decided a `delay` after their end, and producers may be later than
  * that. So each is looked at once more, ALERT_LATE_LOOK_MS later: events that came meanwhile are
- * counted, and a verdict that they change is told. States are not rewritten: what was told was told.
+ * counted, and a verdict that they change is told. States are not rewritten.
  */
 import { ALERT_LATE_LOOK_MS, QUERY_MS_MAX } from '../limits.ts'
 import type { Stream } from '../model/stream.ts'

@@ -40,7 +40,7 @@ const TEXTS: ObjectSchema = {
 
 /** What a person sets of a rule. */
 export const RULE_PROPERTIES = {
-  description: { type: 'string', maxLength: 2_000, default: '' },
+  description: { type: 'string', maxLength: 2_000, default: '', description: 'For people' },
   streams: STREAMS,
   query: QUERY_TEXT,
   aggregate: {
@@ -92,11 +92,16 @@ export const RULE_PROPERTIES = {
     description: 'Which time windows are of. Only `ingested_at` has each event in a window',
   },
   delay: duration('1m', 'Of `event_time`: how long after its end a window is decided'),
-  severity: { type: 'string', enum: SEVERITIES, default: 'warning' },
+  severity: {
+    type: 'string',
+    enum: SEVERITIES,
+    default: 'warning',
+    description: 'How bad it is that it fires',
+  },
   repeat: duration('4h', 'How often it is told that a group still fires; `0s`: never'),
-  send_resolved: { type: 'boolean', default: true },
-  labels: { ...TEXTS, default: {} },
-  annotations: { ...TEXTS, default: {} },
+  send_resolved: { type: 'boolean', default: true, description: 'Whether that is told, too' },
+  labels: { ...TEXTS, default: {}, description: 'Added to what is told, for who routes it' },
+  annotations: { ...TEXTS, default: {}, description: 'The same for who reads it' },
   channels: {
     type: 'array',
     items: { type: 'string', minLength: 1, maxLength: 64 },

@@ -3,8 +3,8 @@
  * charted and tailed like any other.
  *
  * All of one decision is one request of ingest, under an Idempotency-Key that is the same for each
- * try: it is stored once, unless all that tries is down for longer than keys are remembered, between
- * the commit of the events and the note that they are there.
+ * try. So it is stored once, unless between the commit of the events and the note that they are
+ * there nothing runs for longer than keys are remembered.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { IngestError } from '../errors.ts'

@@ -1,4 +1,4 @@
-/** Which windows of a rule are due. A window is named by its end, a multiple of `everyMs` of UTC. */
+/** Which windows of a rule are due. A window is named by its end, a multiple of `everyMs`. */
 import { ALERT_DUE_MS_MAX, ALERT_DUE_WINDOWS_MAX } from '../limits.ts'
 
 export interface WindowPlan {

@@ -1,4 +1,4 @@
-/** A group's segments as rows of the raw store, and as what is told of them once they are durable. */
+/** A group's segments as rows of the raw store, and as what is told of them when durable. */
 import type { CommittedSegment, SegmentToCommit } from '../model/batch/committed-group.ts'
 import type { EncodedRun } from '../model/batch/encoded-batch.ts'
 import type { SievedEvents } from '../model/batch/sieved-events.ts'

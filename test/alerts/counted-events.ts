@@ -3,7 +3,11 @@ import type { AskDeps } from '../../src/alerts/ask-windows.ts'
 import { readRuleSettings, taskOf } from '../../src/alerts/rule-settings.ts'
 import type { SegmentId } from '../../src/model/segment-id.ts'
 import type { Stream, StreamId } from '../../src/model/stream.ts'
-import type { DecisionStore, NewDecision, StoredState } from '../../src/store/alerts/decision-store.ts'
+import type {
+  DecisionStore,
+  NewDecision,
+  StoredState,
+} from '../../src/store/alerts/decision-store.ts'
 import type { Rule } from '../../src/store/alerts/rule.ts'
 import type { NewTransition } from '../../src/store/alerts/transitions-sql.ts'
 import type { AggregateTask } from '../../src/store/projection/reads/aggregate-store.ts'
@@ -76,8 +80,7 @@ interface KeptRule {
 
 /** As `DecisionStore`, in memory. */
 export class KeptDecisions
-  implements
-    Pick<DecisionStore, 'readDue' | 'readStates' | 'decide' | 'setBack' | 'recordFailure'>
+  implements Pick<DecisionStore, 'readDue' | 'readStates' | 'decide' | 'setBack' | 'recordFailure'>
 {
   nowMs: number
   readonly #rules = new Map<number, KeptRule>()

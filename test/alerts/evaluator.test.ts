@@ -102,7 +102,12 @@ test('windows of any catch-up sum to one query, and a backtest says the same', a
       kept.decided.map((each) => [each.window.untilMs, each.window.events, each.window.outcome]),
     )
     assert.deepEqual(
-      tested.transitions.map(({ kind, groupJson, untilMs, value }) => [kind, groupJson, untilMs, value]),
+      tested.transitions.map(({ kind, groupJson, untilMs, value }) => [
+        kind,
+        groupJson,
+        untilMs,
+        value,
+      ]),
       kept.told.map(({ kind, group, untilMs, value }) => [kind, group?.json, untilMs, value]),
     )
     assert.ok(tested.transitions.length > 0)
@@ -168,7 +173,10 @@ test('a node that never closes, or rights that are gone, are told as well', asyn
   closing.closedMs = START_MS + 10
   for (let at = 1; at <= 8; at++) await settle(START_MS + at * MINUTE_MS)
   assert.match(kept.rule.problem ?? '', /^node 7 may still commit events of \d+ seconds ago$/)
-  assert.deepEqual(kept.told.map(({ kind }) => kind), ['evaluation_failing'])
+  assert.deepEqual(
+    kept.told.map(({ kind }) => kind),
+    ['evaluation_failing'],
+  )
   closing.closedMs = Number.NaN
   await settle(START_MS + 20 * MINUTE_MS)
   assert.equal(kept.told.length, 2)
@@ -200,12 +208,12 @@ test('windows of which retention has removed events are a gap', async () => {
   await settle(START_MS + 20 * MINUTE_MS)
   await settle(START_MS + 20 * MINUTE_MS)
   const [gap, ...windows] = kept.decided
-  assert.deepEqual(
-    [gap?.window.outcome, gap?.window.untilMs],
-    ['gap', START_MS + 11 * MINUTE_MS],
-  )
+  assert.deepEqual([gap?.window.outcome, gap?.window.untilMs], ['gap', START_MS + 11 * MINUTE_MS])
   assert.equal(windows.length, 9)
-  assert.deepEqual(kept.told.map(({ kind }) => kind), ['gap'])
+  assert.deepEqual(
+    kept.told.map(({ kind }) => kind),
+    ['gap'],
+  )
 })
 
 test("a rule that is ahead of PostgreSQL's clock begins anew, and tells it", async () => {

@@ -101,7 +101,13 @@ test('groups are judged apart, those that are absent too', () => {
           .map((groupJson, at) => ({ groupJson, value: counts[at]!, events: counts[at]! }))
           .filter(({ events }) => events > 0)
         const events = groups.reduce((sum, group) => sum + group.events, 0)
-        const window = { fromMs: endMs - EVERY_MS, endMs, groups, events, groupCount: groups.length }
+        const window = {
+          fromMs: endMs - EVERY_MS,
+          endMs,
+          groups,
+          events,
+          groupCount: groups.length,
+        }
         const decision = decideWindow(rule, memories, window)
         const kinds: string[] = []
         for (const [at, name] of names.entries()) {

@@ -53,11 +53,10 @@ before(async () => {
   await database.postgres.query(
     `CREATE FUNCTION fake.clock_timestamp() RETURNS timestamptz LANGUAGE sql VOLATILE AS
      $$ SELECT to_timestamp(${BASE_MS / 1000}::float8
-       + (extract(epoch FROM pg_catalog.clock_timestamp()) - ${BASE_MS / 1000}::float8) * ${SPEED}) $$`,
+       + (extract(epoch FROM pg_catalog.clock_timestamp()) 
+         - ${BASE_MS / 1000}::float8) * ${SPEED}) $$`,
   )
-  await database.postgres.query(
-    `ALTER DATABASE ${name} SET search_path = public, fake, pg_catalog`,
-  )
+  await database.postgres.query(`ALTER DATABASE ${name} SET search_path = public, fake, pg_catalog`)
 })
 
 after(async () => {
@@ -212,7 +211,11 @@ async function countIn(fromMs: number, toMs: number): Promise<number> {
 
 /** Each window by itself, as everything in PostgreSQL counts as projected. */
 class StoredCounts extends CountedEvents {
-  override readonly runAggregate: CountedEvents['runAggregate'] = async ({ fromNs, toNs, keys }) => {
+  override readonly runAggregate: CountedEvents['runAggregate'] = async ({
+    fromNs,
+    toNs,
+    keys,
+  }) => {
     const [fromMs, toMs] = [Number(fromNs / 1_000_000n), Number(toNs / 1_000_000n)]
     const [buckets] = keys.flatMap((key) => (key.kind === 'bucket' ? [key.buckets] : []))
     const stats = { rowsRead: 0, engineMs: 0 }
@@ -283,14 +286,17 @@ test('what was decided of a window stays true', { timeout: 180_000 }, async (t) 
   await eventually(
     'all windows are decided',
     async () => {
-      const { rows } = await viewer.query<{ cursor_ms: string }>('SELECT cursor_ms FROM alert_rules')
+      const { rows } = await viewer.query<{ cursor_ms: string }>(
+        'SELECT cursor_ms FROM alert_rules',
+      )
       return Number(rows[0]!.cursor_ms) >= endMs + WINDOW_MS
     },
     30_000,
   )
   await last.end(false)
   const { rows } = await postgres.query<{ from_ms: string; until_ms: string; event_count: string }>(
-    'SELECT from_ms, until_ms, event_count FROM alert_windows WHERE outcome <> $1 ORDER BY until_ms',
+    `SELECT from_ms, until_ms, event_count FROM alert_windows
+      WHERE outcome <> $1 ORDER BY until_ms`,
     ['gap'],
   )
   let sum = 0

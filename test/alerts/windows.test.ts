@@ -12,21 +12,26 @@ const START_MS = Date.parse('2026-05-05T05:05:00Z')
 test('windows follow one another without a break, however often is looked', () => {
   const looks = fc.array(fc.nat(5 * MINUTE_MS), { maxLength: 30 })
   fc.assert(
-    fc.property(looks, fc.constantFrom(10_000, MINUTE_MS), fc.nat(MINUTE_MS), (gaps, everyMs, delayMs) => {
-      let cursorMs = START_MS
-      let closedMs = START_MS
-      for (const gapMs of gaps) {
-        closedMs += gapMs
-        const { gap, ends } = planWindows({ everyMs, delayMs, cursorMs }, closedMs)
-        assert.equal(gap, undefined)
-        for (const end of ends) {
-          assert.equal(end, cursorMs + everyMs)
-          assert.ok(end + delayMs <= closedMs)
-          cursorMs = end
+    fc.property(
+      looks,
+      fc.constantFrom(10_000, MINUTE_MS),
+      fc.nat(MINUTE_MS),
+      (gaps, everyMs, delayMs) => {
+        let cursorMs = START_MS
+        let closedMs = START_MS
+        for (const gapMs of gaps) {
+          closedMs += gapMs
+          const { gap, ends } = planWindows({ everyMs, delayMs, cursorMs }, closedMs)
+          assert.equal(gap, undefined)
+          for (const end of ends) {
+            assert.equal(end, cursorMs + everyMs)
+            assert.ok(end + delayMs <= closedMs)
+            cursorMs = end
+          }
+          assert.ok(cursorMs + everyMs + delayMs > closedMs, 'none is left')
         }
-        assert.ok(cursorMs + everyMs + delayMs > closedMs, 'none is left')
-      }
-    }),
+      },
+    ),
   )
 })
 

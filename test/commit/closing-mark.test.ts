@@ -33,24 +33,23 @@ class Node {
   readonly unknown: { readonly id: SegmentId; isOver: boolean; isThere: boolean }[] = []
 
   constructor(resolveMsMax: number) {
-    const node = this
-    const latestMs = () => node.storeMs + CLOCK_LEAD_MS_MAX
-    const ids = new SegmentIdGenerator(3, () => node.nowMs, undefined, latestMs)
-    this.mark = new ClosingMark(ids, node, { lagMsMax: CLOCK_LEAD_MS_MAX })
+    const latestMs = () => this.storeMs + CLOCK_LEAD_MS_MAX
+    const ids = new SegmentIdGenerator(3, () => this.nowMs, undefined, latestMs)
+    this.mark = new ClosingMark(ids, this, { lagMsMax: CLOCK_LEAD_MS_MAX })
     this.committer = new Committer({
       store: {
         write: async ([row]) => {
           const id = row!.segmentId
           const failure = await new Promise<WriteFailure | undefined>((resolve) => {
-            node.open.push(resolve)
+            this.open.push(resolve)
           })
-          if (failure === undefined) node.visible.push(id)
-          if (failure?.kind === 'unknown') node.unknown.push({ id, isOver: false, isThere: false })
+          if (failure === undefined) this.visible.push(id)
+          if (failure?.kind === 'unknown') this.unknown.push({ id, isOver: false, isThere: false })
           return failure
         },
         wasCommitted: async ({ segmentId }) => {
-          const tried = node.unknown.filter(({ id }) => id === segmentId)
-          if (node.isAway || tried.some(({ isOver }) => !isOver)) throw new Error('away')
+          const tried = this.unknown.filter(({ id }) => id === segmentId)
+          if (this.isAway || tried.some(({ isOver }) => !isOver)) throw new Error('away')
           return tried.some(({ isThere }) => isThere)
         },
       },
@@ -117,7 +116,7 @@ test('nothing becomes visible below a mark that was read', async (t) => {
   )
 })
 
-test('held down by a group under way and by one of unknown outcome, until that is over', async (t) => {
+test('held down by a group under way, and by an unknown one until it is over', async (t) => {
   const time = virtualTime(t)
   const node = new Node(500)
   assert.equal(node.mark.read(), 1_000_000)
@@ -150,7 +149,7 @@ test('what is given up at a stop is not called over', async (t) => {
   assert.equal(node.committer.isOver, false)
 })
 
-test("a clock that is behind is waited for a minute, one that is ahead moves no id", () => {
+test('a clock that is behind is waited for a minute, one that is ahead moves no id', () => {
   const node = new Node(500)
   node.nowMs = node.storeMs - CLOCK_LEAD_MS_MAX + 1
   assert.equal(node.mark.read(), node.nowMs)

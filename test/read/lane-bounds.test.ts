@@ -77,7 +77,7 @@ for (const [name, lane, placesMax] of LANES) {
   })
 }
 
-test('queries of rules: ALERT_QUERIES_MAX at a time, that wait for ALERT_QUERY_WAIT_MS_MAX', async (t) => {
+test('queries of rules: ALERT_QUERIES_MAX, waiting ALERT_QUERY_WAIT_MS_MAX', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout', 'setInterval'] })
   const lane = createLanes(() => 0, true).alerts
   const all = Array.from({ length: ALERT_QUERIES_MAX + 1 }, () => ask(lane))

@@ -6,7 +6,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { ALERTS_STREAM, streamsOfRule } from '../../src/alerts/rule-streams.ts'
-import type { RuleSettings } from '../../src/store/alerts/rule.ts'
 import { IngestError } from '../../src/errors.ts'
 import {
   ALERT_DELAY_MS_MAX,
@@ -21,6 +20,7 @@ import { formatDuration } from '../../src/model/duration.ts'
 import { alertRoutes } from '../../src/serve/alerts.ts'
 import { streamRoutes } from '../../src/serve/streams.ts'
 import { readOwnerRights } from '../../src/store/alerts/owner-rights.ts'
+import type { RuleSettings } from '../../src/store/alerts/rule.ts'
 import { RuleStore } from '../../src/store/alerts/rule-store.ts'
 import { TransitionStore } from '../../src/store/alerts/transition-store.ts'
 import { WindowStore } from '../../src/store/alerts/window-store.ts'
@@ -116,7 +116,10 @@ test('an owner sees his own, an admin all, a limited token what is as limited', 
   assert.equal((await put('own', RULE, limited)).status, 409)
   assert.equal((await put('narrow', RULE, limited)).status, 201)
   assert.equal((await get('/narrow', limited)).status, 200)
-  for (const [scope, status] of [['alerts:read', 403], ['alerts:write', 403]] as const) {
+  for (const [scope, status] of [
+    ['alerts:read', 403],
+    ['alerts:write', 403],
+  ] as const) {
     const weak = await harness.token('ann', [scope])
     assert.equal((await put('weak', RULE, weak)).status, status, 'it must read events, too')
   }
@@ -173,7 +176,14 @@ test('what could not be evaluated is refused, and why', async () => {
     [{ repeat: 'often' }, /"repeat" must be a duration/],
     [{ unknown: 1 }, /unknown/],
     [
-      { annotations: Object.fromEntries(Array.from({ length: 32 }, (_, n) => [`a${n}`, 'x'.repeat(1_000)])), labels: Object.fromEntries(Array.from({ length: 32 }, (_, n) => [`a${n}`, 'x'.repeat(1_024)])) },
+      {
+        annotations: Object.fromEntries(
+          Array.from({ length: 32 }, (_, n) => [`a${n}`, 'x'.repeat(1_000)]),
+        ),
+        labels: Object.fromEntries(
+          Array.from({ length: 32 }, (_, n) => [`a${n}`, 'x'.repeat(1_024)]),
+        ),
+      },
       new RegExp(`over ALERT_RULE_BYTES_MAX \\(${ALERT_RULE_BYTES_MAX}\\)`),
     ],
   ]
@@ -195,7 +205,10 @@ test('a backtest says what would have been', async () => {
   const { status, json } = await harness.call('POST', '/v1/alerts/backtest', { token: ann, body })
   assert.equal(status, 200)
   assert.deepEqual(
-    json.windows.map((one: { event_count: number; outcome: string }) => [one.event_count, one.outcome]),
+    json.windows.map((one: { event_count: number; outcome: string }) => [
+      one.event_count,
+      one.outcome,
+    ]),
     [
       [2, 'clear'],
       [3, 'breach'],

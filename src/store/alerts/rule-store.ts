@@ -125,7 +125,8 @@ async function update(client: Queryable, put: RulePut, before: Rule): Promise<Ru
   if (isOther) await forgetStates(client, before, 'the rule was changed')
   const { rows } = await client.query<RuleRow>(
     `UPDATE alert_rules SET as_admin = $3, stream_ids = $4, settings = $5, every_ms = $6,
-       delay_ms = $7, paused = $8, cursor_ms = CASE WHEN $9::boolean THEN ${NOW_END} ELSE cursor_ms END,
+       delay_ms = $7, paused = $8,
+       cursor_ms = CASE WHEN $9::boolean THEN ${NOW_END} ELSE cursor_ms END,
        version = version + 1, updated_at = now(), failures = 0, problem = NULL, retry_at = NULL,
        is_told = is_told AND NOT $9
      WHERE owner = $1 AND name = $2 RETURNING ${RULE_COLUMNS}`,

@@ -37,7 +37,8 @@ export class WindowStore {
   ): Promise<DecidedWindow[]> {
     const { rows } = await this.#postgres.query<WindowRow>(
       `SELECT until_ms, from_ms, rule_version, outcome, event_count, group_count, uncounted,
-         breach_count, value, late_events, floor(extract(epoch FROM decided_at) * 1000)::float8 AS decided_at_ms
+         breach_count, value, late_events,
+         floor(extract(epoch FROM decided_at) * 1000)::float8 AS decided_at_ms
        FROM alert_windows WHERE rule_id = $1 AND until_ms < $2 ORDER BY until_ms DESC LIMIT $3`,
       [ruleId, page.before, page.limit],
     )

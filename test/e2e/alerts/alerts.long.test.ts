@@ -94,6 +94,12 @@ test('windows sum to the query, decisions are soon, and a backtest says the same
     const lateMs = Date.parse(at) - Date.parse(to)
     assert.ok(lateMs > 0 && lateMs < 10_000, `decided ${lateMs} ms after its end`)
   }
+  await compare(rule, windows, sent)
+})
+
+/** With the query, and with a backtest. */
+async function compare(rule: object, windows: readonly Window[], sent: number): Promise<void> {
+  const fromText = windows[0]!.from
   const total = windows.reduce((sum, { event_count: count }) => sum + count, 0)
   assert.equal(total, sent)
   const range = { from: fromText, to: windows.at(-1)!.to }
@@ -120,7 +126,7 @@ test('windows sum to the query, decisions are soon, and a backtest says the same
   assert.ok(transitions.some(({ kind }) => kind === 'firing'))
   assert.ok(transitions.some(({ kind }) => kind === 'resolved'))
   assert.deepEqual(transitions.map(told).sort(), tested.transitions.map(told).sort())
-})
+}
 
 test('what became of groups is in a stream of its own, each once', async () => {
   const { streams } = await get<{ streams: { id: string; name: string }[] }>('/v1/streams')

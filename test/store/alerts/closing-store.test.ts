@@ -92,7 +92,10 @@ test('the least of all marks, published when somebody waits for more', async () 
 test('it goes with the renewal of the lease', async () => {
   const a = await claim('a', { times: { renewMs: 20 } })
   a.says.closedMs = Date.now() - 5_000
-  await eventually('published', async () => (await closedBy(a).read())?.closedMs === a.says.closedMs)
+  await eventually(
+    'published',
+    async () => (await closedBy(a).read())?.closedMs === a.says.closedMs,
+  )
 })
 
 test('who claims a number begins above all that is closed', async () => {

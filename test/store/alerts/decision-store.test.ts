@@ -5,9 +5,9 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
-import { ALERT_RULES_MAX } from '../../../src/limits.ts'
 import { readRuleSettings, taskOf } from '../../../src/alerts/rule-settings.ts'
 import { IngestError } from '../../../src/errors.ts'
+import { ALERT_RULES_MAX } from '../../../src/limits.ts'
 import { DecisionStore, type NewDecision } from '../../../src/store/alerts/decision-store.ts'
 import type { Rule } from '../../../src/store/alerts/rule.ts'
 import { RuleStore } from '../../../src/store/alerts/rule-store.ts'
@@ -113,7 +113,12 @@ test('a process dies at any statement: all of the decision is there, or nothing'
   let statements = 0
   const rule = await put('counted')
   const counted = await session()
-  const counting = { query: (...args: [string, unknown[]?]) => (statements++, counted.query(...args)) }
+  const counting = {
+    query: (...args: [string, unknown[]?]) => {
+      statements++
+      return counted.query(...args)
+    },
+  }
   assert.ok(await new DecisionStore(counting as Queryable, NODE).decide(rule, firing(rule)))
   assert.deepEqual(await counts(rule.ruleId), [1, 1, 1, 1, 2])
   assert.ok(statements > 5, `${statements} statements`)
@@ -138,9 +143,11 @@ test('a process dies at any statement: all of the decision is there, or nothing'
 
 test('of many that decide at once one does', async () => {
   const rule = await put('raced')
-  const stores = await Promise.all(Array.from({ length: 6 }, async () => {
-    return new DecisionStore(await session(), NODE)
-  }))
+  const stores = await Promise.all(
+    Array.from({ length: 6 }, async () => {
+      return new DecisionStore(await session(), NODE)
+    }),
+  )
   const done = await Promise.all(stores.map((each) => each.decide(rule, firing(rule))))
   assert.equal(done.filter(Boolean).length, 1)
   assert.deepEqual(await counts(rule.ruleId), [1, 1, 1, 1, 2])
@@ -169,7 +176,7 @@ test('who lost the node number decides nothing', async () => {
   assert.deepEqual(await counts(rule.ruleId), [1, 0, 0, 0, 0])
 })
 
-test('each message has a key of its own, and what fires is resolved when a rule changes', async () => {
+test('each message has a key, and what fires is resolved when a rule changes', async () => {
   const store = new DecisionStore(await session(), NODE)
   const rule = await put('resolved')
   assert.ok(await store.decide(rule, firing(rule)))
