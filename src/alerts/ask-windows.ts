@@ -4,7 +4,12 @@
  * where that gives the same.
  */
 import { IngestError } from '../errors.ts'
-import { ALERT_GROUPS_MAX, QUERY_BUCKETS_MAX, QUERY_CELLS_MAX } from '../limits.ts'
+import {
+  ALERT_GROUPS_MAX,
+  QUERY_AGGREGATES_MAX,
+  QUERY_BUCKETS_MAX,
+  QUERY_CELLS_MAX,
+} from '../limits.ts'
 import { segmentIdAt, segmentIdMs } from '../model/segment-id.ts'
 import type { Stream } from '../model/stream.ts'
 import type { AggregateDeps } from '../read/aggregate/aggregate.ts'
@@ -19,14 +24,19 @@ import { taskOf, windowMembers } from './rule-settings.ts'
 
 export type AskDeps = Pick<AggregateDeps, 'openStreams' | 'runAggregate'>
 
-/** Ends of windows, one `every` after another. */
+/** Of rules that ask the same but for what is judged: `questionOf` of them is the same. */
 export interface WindowQuestion {
-  readonly settings: RuleSettings
+  /** At most ASKED_TOGETHER_MAX. */
+  readonly rules: readonly RuleSettings[]
   readonly streams: readonly Stream[]
+  /** Of windows, one `every` after another. */
   readonly ends: readonly number[]
   /** How long one query may take. */
   readonly timeoutMs: number
 }
+
+/** Each rule has an aggregate, and all of them count events. */
+export const ASKED_TOGETHER_MAX = QUERY_AGGREGATES_MAX - 1
 
 /** Values of groups are told and compared up to so many characters. */
 const VALUE_CHARS_MAX = 1_024
@@ -55,38 +65,54 @@ export class RemovedError extends Error {
 }
 
 /**
- * Hands over windows in their order, as they are known. Throws `NotYetError` and `RemovedError` for
- * the next window, and the errors of queries.
+ * Hands over windows in their order, as they are known: as each of the rules sees them. Throws
+ * `NotYetError` and `RemovedError` for the next window, and the errors of queries.
  */
 export async function* askWindows(
   deps: AskDeps,
   question: WindowQuestion,
   signal: AbortSignal,
-): AsyncGenerator<SeenWindow> {
-  const { settings, ends } = question
-  const { windowMs, everyMs, isGrouped } = taskOf(settings)
-  const cells = QUERY_CELLS_MAX / ((isGrouped ? ALERT_GROUPS_MAX : 1) * 2)
-  const most = windowMs === everyMs ? Math.floor(Math.min(QUERY_BUCKETS_MAX, cells)) : 1
+): AsyncGenerator<readonly SeenWindow[]> {
+  const { rules, ends } = question
+  const { windowMs, everyMs, isGrouped } = taskOf(rules[0]!)
+  const cells = QUERY_CELLS_MAX / ((isGrouped ? ALERT_GROUPS_MAX : 1) * (rules.length + 1))
+  const most = windowMs === everyMs ? Math.max(1, Math.min(QUERY_BUCKETS_MAX, cells)) : 1
   for (let at = 0; at < ends.length; ) {
-    const some = ends.slice(at, at + most)
+    const some = ends.slice(at, at + Math.floor(most))
     const found = await askTogether(deps, question, some, signal)
     if (found !== undefined) yield* found
-    else for (const end of some) yield* (await askTogether(deps, question, [end], signal))!
+    else for (const end of some) yield await askOne(deps, question, end, signal)
     at += some.length
   }
 }
 
-/** Undefined where buckets would give something else than each window by itself. */
+async function askOne(
+  deps: AskDeps,
+  question: WindowQuestion,
+  end: number,
+  signal: AbortSignal,
+): Promise<readonly SeenWindow[]> {
+  const [together] = (await askTogether(deps, question, [end], signal)) ?? []
+  if (together !== undefined) return together
+  const alone: SeenWindow[] = []
+  for (const settings of question.rules) {
+    const found = await askTogether(deps, { ...question, rules: [settings] }, [end], signal)
+    alone.push(found![0]![0]!)
+  }
+  return alone
+}
+
+/** By window. Undefined where each window, or each rule, by itself would give something else. */
 async function askTogether(
   deps: AskDeps,
-  { settings, streams, timeoutMs }: WindowQuestion,
+  { rules, streams, timeoutMs }: WindowQuestion,
   ends: readonly number[],
   signal: AbortSignal,
-): Promise<SeenWindow[] | undefined> {
-  const { windowMs, delayMs, isGrouped } = taskOf(settings)
+): Promise<SeenWindow[][] | undefined> {
+  const { windowMs, delayMs } = taskOf(rules[0]!)
   const [fromMs, endMs] = [ends[0]! - windowMs, ends.at(-1)!]
   const isMany = ends.length > 1
-  const request = requestOf(settings, { fromMs, endMs, timeoutMs }, isMany ? windowMs : undefined)
+  const request = requestOf(rules, { fromMs, endMs, timeoutMs }, isMany ? windowMs : undefined)
   const opened = await deps.openStreams(streams)
   const { sources } = opened
   const queries = [request.query, ...request.aggregates.flatMap(({ query }) => query ?? [])]
@@ -109,31 +135,32 @@ async function askTogether(
   }
   const task = { ...request, ...counted, streams: sources, textCharsMax: VALUE_CHARS_MAX }
   const result = await deps.runAggregate(task, signal)
+  // Which groups are the first depends on the window, and on what is judged.
   const isOther = result.isEstimated || result.groups > ALERT_GROUPS_MAX
-  if (isMany && isGrouped && isOther) return undefined
-  if (isMany && result.isEstimated) return undefined
+  if ((isMany || rules.length > 1) && isOther) return undefined
   return ends.map((end, index) => {
-    return windowOf(settings, result, { end, index: isMany ? index : undefined })
+    const bucket = isMany ? index : undefined
+    return rules.map((settings, place) => windowOf(settings, result, { end, bucket, place }))
   })
 }
 
 function requestOf(
-  settings: RuleSettings,
+  rules: readonly RuleSettings[],
   range: { readonly fromMs: number; readonly endMs: number; readonly timeoutMs: number },
   bucketMs: number | undefined,
 ): AggregateRequest {
-  const members = windowMembers(settings, range)
+  const settings = rules[0]!
   const isGrouped = settings.group_by.length > 0
-  const judged = { ...settings.aggregate, as: VALUE }
+  const judged = rules.map(({ aggregate }, place) => ({ ...aggregate, as: `${VALUE} ${place}` }))
   return readAggregateRequest(
     {
-      ...members,
-      aggregates: [judged, { fn: 'count', as: EVENTS }],
+      ...windowMembers(settings, range),
+      aggregates: [...judged, { fn: 'count', as: EVENTS }],
       group_by: [
         ...settings.group_by,
         ...(bucketMs === undefined ? [] : [{ bucket: `${bucketMs}ms` }]),
       ],
-      order_by: { by: VALUE, order: isOfSmall(settings.condition) ? 'asc' : 'desc' },
+      order_by: { by: `${VALUE} 0`, order: isOfSmall(settings.condition) ? 'asc' : 'desc' },
       limit: isGrouped ? ALERT_GROUPS_MAX : 1,
       timeout_ms: range.timeoutMs,
     },
@@ -141,29 +168,30 @@ function requestOf(
   )
 }
 
+/** `bucket`: its place among windows that were asked for together; `place`: that of its rule. */
 function windowOf(
   settings: RuleSettings,
   result: AggregateResult,
-  { end, index }: { readonly end: number; readonly index: number | undefined },
+  of: { readonly end: number; readonly bucket: number | undefined; readonly place: number },
 ): SeenWindow {
   const { windowMs } = taskOf(settings)
   const isRate = settings.aggregate.fn === 'rate'
   const groups: SeenGroup[] = []
   for (const { bucket, group, values } of result.rows) {
-    if (bucket !== index) continue
-    const [value, events] = values
+    if (bucket !== of.bucket) continue
+    const value = values[of.place]
     const number = value === undefined ? undefined : numberOf(value)
     groups.push({
       groupJson: `[${group.map(groupJson).join(',')}]`,
       value: isRate && number !== undefined ? number / (windowMs / 1_000) : number,
-      events: Number(events),
+      events: Number(values.at(-1)),
     })
   }
-  const isWhole = index === undefined
+  const isWhole = of.bucket === undefined
   const events = groups.reduce((sum, group) => sum + group.events, 0)
   return {
-    fromMs: end - windowMs,
-    endMs: end,
+    fromMs: of.end - windowMs,
+    endMs: of.end,
     groups: groups.filter((group) => group.events > 0),
     events: isWhole ? Number(result.total) : events,
     groupCount: isWhole && settings.group_by.length > 0 ? result.groups : groups.length,

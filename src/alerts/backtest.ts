@@ -74,9 +74,10 @@ export async function backtest(
   let gap: Backtest['gap']
   let untilMs = afterMs
   while (ends.length > 0) {
-    const question = { settings, streams, ends, timeoutMs: QUERY_MS_MAX }
+    const question = { rules: [settings], streams, ends, timeoutMs: QUERY_MS_MAX }
     try {
-      for await (const seen of askWindows(deps, question, signal)) {
+      for await (const [one] of askWindows(deps, question, signal)) {
+        const seen = one!
         const { fromMs, endMs, events, groupCount } = seen
         const decision = decideWindow(task, memories, seen)
         const { outcome, value, breachCount, uncounted } = decision

@@ -18,9 +18,9 @@ import type { Closed } from '../store/alerts/closing-store.ts'
 import type { DecisionStore, NewDecision, StoredWindow } from '../store/alerts/decision-store.ts'
 import type { Rule } from '../store/alerts/rule.ts'
 import { StoreError, storeFault } from '../store/store-error.ts'
-import { type AskDeps, askWindows, NotYetError, RemovedError } from './ask-windows.ts'
+import { ASKED_TOGETHER_MAX, type AskDeps, askWindows, NotYetError, RemovedError } from './ask-windows.ts'
 import type { Memories } from './decide-window.ts'
-import { questionOf, taskOf } from './rule-settings.ts'
+import { judgedOf, questionOf, taskOf } from './rule-settings.ts'
 import { decisionOf, gapOf, memoriesOf } from './stored-decision.ts'
 import { lastEnd, planWindows, type WindowPlan } from './windows.ts'
 
@@ -75,6 +75,8 @@ interface Due {
   memories: Memories
   readonly ends: readonly number[]
   readonly streams: readonly Stream[]
+  /** `judgedOf` it. */
+  readonly judged: string
 }
 
 /** When a round began: by PostgreSQL's clock and by the monotonic one. */
@@ -195,7 +197,9 @@ export class Evaluator {
     try {
       const streams = await streamsOf(rule)
       const at = await this.#giveUp(rule, plan.gap, 'too much was due')
-      return at === undefined ? [] : [{ rule: at, ends: plan.ends, streams, memories: new Map() }]
+      if (at === undefined) return []
+      const judged = judgedOf(at.settings)
+      return [{ rule: at, ends: plan.ends, streams, judged, memories: new Map() }]
     } catch (cause) {
       await this.#fail(rule, cause, time)
       return []
@@ -220,14 +224,15 @@ export class Evaluator {
     const [first] = bundle
     if (first === undefined) return true
     let left = [...bundle]
-    const question = {
-      settings: first.rule.settings,
-      ...{ streams: first.streams, ends: first.ends, timeoutMs: QUERY_MS_MAX },
-    }
+    const { streams, ends } = first
+    const rules = [...new Map(bundle.map(({ judged, rule }) => [judged, rule.settings])).values()]
+    const places = new Map(rules.map((settings, place) => [judgedOf(settings), place]))
+    const question = { rules, streams, ends, timeoutMs: QUERY_MS_MAX }
     try {
-      for await (const seen of askWindows(this.#parts.ask, question, this.#stopping.signal)) {
+      for await (const all of askWindows(this.#parts.ask, question, this.#stopping.signal)) {
         const next: Due[] = []
         for (const due of left) {
+          const seen = all[places.get(due.judged)!]!
           const { decision, memories } = decisionOf(due.rule, due.memories, seen)
           const { delayMs } = taskOf(due.rule.settings)
           const overMs = seen.endMs + delayMs
@@ -329,7 +334,18 @@ function bundlesOf(due: readonly Due[]): Due[][] {
     if (bundle === undefined) bundles.set(key, [each])
     else bundle.push(each)
   }
-  return [...bundles.values()]
+  return [...bundles.values()].flatMap(splitBundle)
+}
+
+/** Into as many as have few enough aggregates. */
+function splitBundle(bundle: Due[]): Due[][] {
+  const judged = [...new Set(bundle.map((each) => each.judged))]
+  const count = Math.ceil(judged.length / ASKED_TOGETHER_MAX)
+  return Array.from({ length: count }, (_, index) => {
+    return bundle.filter((each) => {
+      return Math.floor(judged.indexOf(each.judged) / ASKED_TOGETHER_MAX) === index
+    })
+  })
 }
 
 /** For people, without anything of events. */

@@ -49,10 +49,10 @@ async function lookAt(
   const { settings } = rule
   const streams = await streamsOf(rule)
   for (const window of windows) {
-    const question = { settings, streams, ends: [window.untilMs], timeoutMs: QUERY_MS_MAX }
+    const question = { rules: [settings], streams, ends: [window.untilMs], timeoutMs: QUERY_MS_MAX }
     try {
-      for await (const seen of askWindows(ask, question, signal)) {
-        await decisions.correct(rule, ...correctionOf(rule, window, seen))
+      for await (const [seen] of askWindows(ask, question, signal)) {
+        await decisions.correct(rule, ...correctionOf(rule, window, seen!))
       }
     } catch (cause) {
       if (!(cause instanceof RemovedError)) throw cause

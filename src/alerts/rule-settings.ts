@@ -230,10 +230,15 @@ export function windowMembers(
   }
 }
 
-/** What makes two rules ask the same of a window; how they judge it may differ. */
+/** Rules that have it in common are asked together, whatever they judge, and how. */
 export function questionOf(settings: RuleSettings): readonly unknown[] {
-  const { query, aggregate, group_by: groupBy, window, every, time_basis: basis } = settings
-  return [query, aggregate, groupBy, window, every, basis, isOfSmall(settings.condition)]
+  const { query, group_by: groupBy, window, every, time_basis: basis, delay } = settings
+  return [query, groupBy, window, every, basis, delay]
+}
+
+/** What is judged: rules with another one in common have another aggregate. */
+export function judgedOf({ aggregate, condition }: RuleSettings): string {
+  return JSON.stringify([aggregate, isOfSmall(condition)])
 }
 
 /** Whether what is asked or judged differs: then what is remembered means nothing any more. */

@@ -43,7 +43,7 @@ export class CountedEvents implements AskDeps {
     asOfMs: this.asOfMs,
   })
 
-  readonly runAggregate = async ({ fromNs, toNs, keys }: AggregateTask) => {
+  readonly runAggregate = async ({ fromNs, toNs, keys, aggregates }: AggregateTask) => {
     const [fromMs, toMs] = [Number(fromNs / NS_PER_MS), Number(toNs / NS_PER_MS)]
     this.asked.push([fromMs, toMs])
     if (this.fault !== undefined) throw this.fault
@@ -61,7 +61,7 @@ export class CountedEvents implements AskDeps {
     const rows = [...counts].map(([key, count]) => {
       const [bucket, service] = JSON.parse(key) as [number | null, string | null]
       const group = service === null ? [] : [{ kind: 'string' as const, text: service }]
-      const values = [String(count), String(count)]
+      const values = aggregates.map(() => String(count))
       return { group, isOthers: false, bucket: bucket ?? undefined, values, leftOut: [0, 0] }
     })
     const groups = new Set(rows.map(({ group }) => JSON.stringify(group))).size

@@ -11,6 +11,7 @@ import { IngestError } from '../../src/errors.ts'
 import {
   ALERT_BACKTEST_WINDOWS_MAX,
   ALERT_DUE_WINDOWS_MAX,
+  ALERT_GROUPS_MAX,
   CLOCK_LEAD_MS_MAX,
 } from '../../src/limits.ts'
 import { segmentIdAt } from '../../src/model/segment-id.ts'
@@ -117,10 +118,33 @@ test('windows of any catch-up sum to one query, and a backtest says the same', a
 test('many due windows are asked at once, and rules that ask the same together', async () => {
   const { ask, decisions, settle } = setUp()
   for (const value of [1, 2, 3]) decisions.add({ condition: { op: '>', value } })
+  const fields = Array.from({ length: 20 }, (_, n) => `f${n}`)
+  for (const field of fields) decisions.add({ aggregate: { fn: 'uniq', field } })
   decisions.add({ query: 'level:error' })
   await settle(START_MS + 30 * MINUTE_MS)
   const range = [START_MS, START_MS + 30 * MINUTE_MS]
-  assert.deepEqual(ask.asked, [range, range])
+  assert.deepEqual(ask.asked, [range, range, range], 'a query has QUERY_AGGREGATES_MAX aggregates')
+})
+
+test('past the bound of groups each window and each rule is asked alone', async () => {
+  const { ask, decisions, settle } = setUp()
+  const shared = { group_by: ['service'] }
+  const kept = [
+    decisions.add(shared),
+    decisions.add({ ...shared, aggregate: { fn: 'uniq', field: 'x' } }),
+  ]
+  ask.events = Array.from({ length: ALERT_GROUPS_MAX + 1 }, (_, n) => {
+    return { ms: START_MS + n, service: String(n) }
+  })
+  await settle(START_MS + 2 * MINUTE_MS)
+  const [first, second] = [1, 2].map((n) => [
+    START_MS + (n - 1) * MINUTE_MS,
+    START_MS + n * MINUTE_MS,
+  ])
+  assert.deepEqual(ask.asked, [
+    ...[[START_MS, START_MS + 2 * MINUTE_MS], first, first, first, second],
+  ])
+  for (const { decided } of kept) assert.equal(decided[0]?.window.groupCount, ALERT_GROUPS_MAX + 1)
 })
 
 test('not before all nodes are closed and all of it is projected', async () => {
