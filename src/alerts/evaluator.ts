@@ -18,6 +18,7 @@ import type { Closed } from '../store/alerts/closing-store.ts'
 import type { DecisionStore, NewDecision, StoredWindow } from '../store/alerts/decision-store.ts'
 import type { Rule } from '../store/alerts/rule.ts'
 import { StoreError, storeFault } from '../store/store-error.ts'
+import { AskingTurns } from './asking-turns.ts'
 import { ASKED_TOGETHER_MAX, type AskDeps, askWindows, NotYetError, RemovedError } from './ask-windows.ts'
 import type { Memories } from './decide-window.ts'
 import { judgedOf, questionOf, taskOf } from './rule-settings.ts'
@@ -88,11 +89,23 @@ interface RoundTime {
 export class Evaluator {
   readonly #parts: EvaluatorParts
   readonly #stopping = new AbortController()
+  readonly #turns: AskingTurns<{ readonly bundle: readonly Due[]; readonly time: RoundTime }>
+  /** Rules that are being decided, or wait for their turn. */
+  readonly #busy = new Set<number>()
   #running: Promise<unknown> = Promise.resolve()
   #wasWorker = false
+  #failures = 0
 
   constructor(parts: EvaluatorParts) {
     this.#parts = parts
+    this.#turns = new AskingTurns(ASKED_AT_ONCE, async ({ bundle, time }) => {
+      try {
+        if (!this.#stopping.signal.aborted) await this.#decideAll(bundle, time)
+      } catch (cause) {
+        this.#tellError(cause)
+      }
+      for (const { rule } of bundle) this.#busy.delete(rule.ruleId)
+    })
   }
 
   start(): void {
@@ -103,28 +116,38 @@ export class Evaluator {
   async stop(): Promise<void> {
     this.#stopping.abort()
     await this.#running
+    await this.#turns.untilIdle()
     await this.#parts.lock.stop()
   }
 
   async #run(): Promise<void> {
     const { signal } = this.#stopping
-    const { roundMs = EVALUATE_MS, observer } = this.#parts
-    let failures = 0
+    const { roundMs = EVALUATE_MS } = this.#parts
     while (!signal.aborted) {
-      let isWaiting = false
+      let hasDue = false
       try {
-        isWaiting = await this.round()
-        failures = 0
+        hasDue = await this.#look()
+        this.#failures = 0
       } catch (cause) {
-        if (!signal.aborted) observer.onError(cause, ++failures)
+        this.#tellError(cause)
       }
-      const ms = isWaiting ? Math.min(WAITING_MS, roundMs) : roundMs
+      const ms = hasDue ? Math.min(WAITING_MS, roundMs) : roundMs
       await sleep(ms, undefined, { signal, ref: false }).catch(() => undefined)
     }
   }
 
-  /** One look; whether some due window waits for a node or for the projection. */
-  async round(): Promise<boolean> {
+  #tellError(cause: unknown): void {
+    if (!this.#stopping.signal.aborted) this.#parts.observer.onError(cause, ++this.#failures)
+  }
+
+  /** One look, and all that it finds to decide. */
+  async round(): Promise<void> {
+    await this.#look()
+    await this.#turns.untilIdle()
+  }
+
+  /** Hands out what can be decided; whether any window is due. */
+  async #look(): Promise<boolean> {
     const { lock, decisions, observer } = this.#parts
     const isWorker = await lock.tryHold()
     if (isWorker !== this.#wasWorker) observer.onWorker(isWorker)
@@ -133,25 +156,19 @@ export class Evaluator {
     const { nowMs, rules } = await decisions.readDue(DUE_RULES_MAX)
     const time = { nowMs, monotonicMs: performance.now() }
     observer.onLag(lagOf(rules, nowMs))
-    if (rules.length === 0) return false
-    const closed = await this.#close(rules, nowMs)
+    const idle = rules.filter(({ ruleId }) => !this.#busy.has(ruleId))
+    if (idle.length === 0) return rules.length > 0
+    const closed = await this.#close(idle, nowMs)
     if (closed === undefined) return true
     const due: Due[] = []
     const streamsOf = onceEach(this.#parts.streamsOf)
-    for (const rule of rules) due.push(...(await this.#prepare(rule, closed, time, streamsOf)))
+    for (const rule of idle) due.push(...(await this.#prepare(rule, closed, time, streamsOf)))
     await this.#remember(due)
-    const bundles = bundlesOf(due)
-    let isWaiting = due.length < rules.length
-    const work = async () => {
-      for (let next = bundles.shift(); next !== undefined; next = bundles.shift()) {
-        if (this.#stopping.signal.aborted) return
-        if (!(await this.#decideAll(next, time))) isWaiting = true
-      }
+    for (const bundle of bundlesOf(due)) {
+      for (const { rule } of bundle) this.#busy.add(rule.ruleId)
+      this.#turns.add({ bundle, time }, bundle[0]!.rule.failures > 0)
     }
-    const ended = await Promise.allSettled(Array.from({ length: ASKED_AT_ONCE }, work))
-    const failed = ended.find((each) => each.status === 'rejected')
-    if (failed !== undefined) throw failed.reason
-    return isWaiting
+    return true
   }
 
   /** Up to where all nodes are closed, once they were asked. */
@@ -190,7 +207,8 @@ export class Evaluator {
     const plan = planWindows({ everyMs, delayMs, cursorMs: rule.cursorMs }, closed.closedMs)
     if (plan.ends.length === 0) {
       const seconds = Math.round((time.nowMs - closed.closedMs) / 1_000)
-      const reason = `node ${closed.nodeId} may still commit events of ${seconds} seconds ago`
+      const since = closed.closedMs === 0 ? 'any time' : `${seconds} seconds ago`
+      const reason = `node ${closed.nodeId} may still commit events of ${since}`
       await this.#wait(rule, reason, time)
       return []
     }
@@ -219,10 +237,9 @@ export class Evaluator {
     for (const each of due) each.memories = memoriesOf(states.get(each.rule.ruleId) ?? [])
   }
 
-  /** Rules that ask the same. False when there is more to decide than could be. */
-  async #decideAll(bundle: readonly Due[], time: RoundTime): Promise<boolean> {
-    const [first] = bundle
-    if (first === undefined) return true
+  /** Of rules that ask the same. */
+  async #decideAll(bundle: readonly Due[], time: RoundTime): Promise<void> {
+    const first = bundle[0]!
     let left = [...bundle]
     const { streams, ends } = first
     const rules = [...new Map(bundle.map(({ judged, rule }) => [judged, rule.settings])).values()]
@@ -244,10 +261,8 @@ export class Evaluator {
         left = next
         if (left.length === 0 || this.#stopping.signal.aborted) break
       }
-      return true
     } catch (cause) {
       for (const { rule, ends } of left) await this.#leave(rule, ends, cause, time)
-      return false
     }
   }
 
@@ -329,7 +344,10 @@ function bundlesOf(due: readonly Due[]): Due[][] {
   const bundles = new Map<string, Due[]>()
   for (const each of due) {
     const streamIds = each.streams.map(({ streamId }) => streamId)
-    const key = JSON.stringify([questionOf(each.rule.settings), streamIds, each.ends[0]])
+    const hasFailed = each.rule.failures > 0
+    const key = JSON.stringify([
+      ...[questionOf(each.rule.settings), streamIds, each.ends[0], hasFailed],
+    ])
     const bundle = bundles.get(key)
     if (bundle === undefined) bundles.set(key, [each])
     else bundle.push(each)
