@@ -179,12 +179,14 @@ function windowOf(
   const groups: SeenGroup[] = []
   for (const { bucket, group, values } of result.rows) {
     if (bucket !== of.bucket) continue
+    const events = Number(values.at(-1))
+    if (events === 0) continue // Without groups there is a row all the same.
     const value = values[of.place]
     const number = value === undefined ? undefined : numberOf(value)
     groups.push({
       groupJson: `[${group.map(groupJson).join(',')}]`,
       value: isRate && number !== undefined ? number / (windowMs / 1_000) : number,
-      events: Number(values.at(-1)),
+      events,
     })
   }
   const isWhole = of.bucket === undefined
@@ -192,7 +194,7 @@ function windowOf(
   return {
     fromMs: of.end - windowMs,
     endMs: of.end,
-    groups: groups.filter((group) => group.events > 0),
+    groups,
     events: isWhole ? Number(result.total) : events,
     groupCount: isWhole && settings.group_by.length > 0 ? result.groups : groups.length,
   }

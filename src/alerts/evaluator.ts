@@ -18,8 +18,14 @@ import type { Closed } from '../store/alerts/closing-store.ts'
 import type { DecisionStore, NewDecision, StoredWindow } from '../store/alerts/decision-store.ts'
 import type { Rule } from '../store/alerts/rule.ts'
 import { StoreError, storeFault } from '../store/store-error.ts'
+import {
+  ASKED_TOGETHER_MAX,
+  type AskDeps,
+  askWindows,
+  NotYetError,
+  RemovedError,
+} from './ask-windows.ts'
 import { AskingTurns } from './asking-turns.ts'
-import { ASKED_TOGETHER_MAX, type AskDeps, askWindows, NotYetError, RemovedError } from './ask-windows.ts'
 import type { Memories } from './decide-window.ts'
 import { judgedOf, questionOf, taskOf } from './rule-settings.ts'
 import { decisionOf, gapOf, memoriesOf } from './stored-decision.ts'

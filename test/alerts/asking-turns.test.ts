@@ -15,7 +15,8 @@ test('a few at a time, one of those that have failed, in the order of arrival', 
     running.delete(name)
     await turn()
   }
-  for (const name of ['bad1', 'bad2', 'bad3', 'a', 'b', 'c']) turns.add(name, name.startsWith('bad'))
+  for (const name of ['bad1', 'bad2', 'bad3', 'a', 'b', 'c'])
+    turns.add(name, name.startsWith('bad'))
   assert.deepEqual([...running.keys()], ['bad1', 'a', 'b'])
   let isIdle = false
   const idle = turns.untilIdle().then(() => {

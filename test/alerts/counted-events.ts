@@ -64,6 +64,11 @@ export class CountedEvents implements AskDeps {
       const values = aggregates.map(() => String(count))
       return { group, isOthers: false, bucket: bucket ?? undefined, values, leftOut: [0, 0] }
     })
+    // As of the engine: without groups there is always a row.
+    if (rows.length === 0 && keys.length === 0) {
+      const values = aggregates.map(() => '0')
+      rows.push({ group: [], isOthers: false, bucket: undefined, values, leftOut: [0, 0] })
+    }
     const groups = new Set(rows.map(({ group }) => JSON.stringify(group))).size
     const stats = { rowsRead: 0, engineMs: 0 }
     return { rows, total, groups, isEstimated: false, stats }

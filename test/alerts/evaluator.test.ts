@@ -99,8 +99,12 @@ test('windows of any catch-up sum to one query, and a backtest says the same', a
       new AbortController().signal,
     )
     assert.deepEqual(
-      tested.windows.map(({ seen, decision }) => [seen.endMs, seen.events, decision.outcome]),
-      kept.decided.map((each) => [each.window.untilMs, each.window.events, each.window.outcome]),
+      tested.windows.map(({ seen, decision }) => {
+        return [seen.endMs, seen.events, seen.groupCount, decision.uncounted, decision.outcome]
+      }),
+      kept.decided.map(({ window: { untilMs, events, groupCount, uncounted, outcome } }) => {
+        return [untilMs, events, groupCount, uncounted, outcome]
+      }),
     )
     assert.deepEqual(
       tested.transitions.map(({ kind, groupJson, untilMs, value }) => [

@@ -103,8 +103,14 @@ test('kinds of rules on the real engine agree with backtests', async () => {
   assert.equal(busy('timed').length, 1, 'all are of one moment')
   assert.equal(busy('timed')[0]?.value, GROUPS)
   assert.ok(busy('rate').every(({ value, event_count: count }) => value === count / 10))
-  assert.ok(last.average!.every(({ value, event_count: count }) => (value === null) === (count === 0)))
-  assert.ok(last.silent!.every(({ outcome, event_count: count }) => (outcome === 'breach') === (count === 0)))
+  assert.ok(
+    last.average!.every(({ value, event_count: count }) => (value === null) === (count === 0)),
+  )
+  assert.ok(
+    last.silent!.every(
+      ({ outcome, event_count: count }) => (outcome === 'breach') === (count === 0),
+    ),
+  )
   for (const [name, rule] of Object.entries(rules)) {
     const body = { rule, from, to: last[name]!.at(-1)!.to }
     const tested = JSON.parse(await api.rest('/v1/alerts/backtest', 'POST', body)) as {
@@ -152,6 +158,6 @@ test('300 rules are decided in time; one whose rights go stops and says so', asy
     assert.ok(windows.length > 0)
   }
   const text = (await api.tryRest('/metrics')).text
-  t.diagnostic(/ingest_alert_lag_seconds \S+/.exec(text)?.[0] ?? '')
+  t.diagnostic(/^ingest_alert_lag_seconds \S+/m.exec(text)?.[0] ?? '')
   t.diagnostic(text.match(/ingest_alert_decision_seconds_bucket.*/g)?.join(' ') ?? '')
 })

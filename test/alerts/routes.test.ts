@@ -24,8 +24,8 @@ import type { RuleSettings } from '../../src/store/alerts/rule.ts'
 import { RuleStore } from '../../src/store/alerts/rule-store.ts'
 import { TransitionStore } from '../../src/store/alerts/transition-store.ts'
 import { WindowStore } from '../../src/store/alerts/window-store.ts'
-import { CountedEvents } from '../alerts/counted-events.ts'
-import { RestHarness, startDatabase, type TestDatabase } from './rest-harness.ts'
+import { RestHarness, startDatabase, type TestDatabase } from '../serve/rest-harness.ts'
+import { CountedEvents } from './counted-events.ts'
 
 const NOW_MS = Date.parse('2026-05-05T05:05:00Z')
 const RULE = { condition: { op: '>', value: 1 }, window: '1m' }
