@@ -15,6 +15,7 @@ import {
   CLOCK_LEAD_MS_MAX,
 } from '../../src/limits.ts'
 import { segmentIdAt } from '../../src/model/segment-id.ts'
+import { rounds } from '../support/fuzzing.ts'
 import { createRandom } from '../support/random.ts'
 import { CountedEvents, KeptDecisions, STREAM } from './counted-events.ts'
 
@@ -69,7 +70,7 @@ test('windows of any catch-up sum to one query, and a backtest says the same', a
     const { ask, decisions, settle } = setUp()
     const kept = decisions.add({ ...changes, for: { of: 2, in: 3 } })
     let nowMs = START_MS
-    for (let step = 0; step < 12; step++) {
+    for (let step = 0; step < rounds(12); step++) {
       const untilMs = nowMs + Math.floor(random() * 10 * MINUTE_MS)
       for (let n = 0; n < 20; n++) {
         const ms = nowMs + Math.floor(random() * Math.max(1, untilMs - nowMs))

@@ -16,6 +16,7 @@ import {
 } from '../../src/alerts/decide-window.ts'
 import { type GroupMemory, isForgettable, stepGroup } from '../../src/alerts/group-step.ts'
 import { ALERT_GROUP_MEMORY_MS, ALERT_GROUPS_MAX } from '../../src/limits.ts'
+import { rounds } from '../support/fuzzing.ts'
 
 const EVERY_MS = 10_000
 const NO_WINDOW: SeenGroup[] = []
@@ -52,6 +53,7 @@ test('a group fires, waits and resolves as the definition says', () => {
         memory = isForgettable(after) ? undefined : after
       }
     }),
+    { numRuns: rounds(300) },
   )
 })
 
@@ -133,6 +135,7 @@ test('groups are judged apart, those that are absent too', () => {
         memories = decision.memories
       }
     }),
+    { numRuns: rounds(200) },
   )
 })
 

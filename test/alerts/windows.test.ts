@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { planWindows } from '../../src/alerts/windows.ts'
 import { ALERT_DUE_MS_MAX, ALERT_DUE_WINDOWS_MAX } from '../../src/limits.ts'
+import { rounds } from '../support/fuzzing.ts'
 
 const MINUTE_MS = 60_000
 const DAY_MS = 86_400_000
@@ -32,6 +33,7 @@ test('windows follow one another without a break, however often is looked', () =
         }
       },
     ),
+    { numRuns: rounds(200) },
   )
 })
 

@@ -13,6 +13,7 @@ import { IngestError } from '../../src/errors.ts'
 import { CLOCK_LEAD_MS_MAX } from '../../src/limits.ts'
 import { type SegmentId, SegmentIdGenerator, segmentIdMs } from '../../src/model/segment-id.ts'
 import type { StreamId } from '../../src/model/stream.ts'
+import { rounds } from '../support/fuzzing.ts'
 import { virtualTime } from '../support/virtual-time.ts'
 import { someSegment } from './some-segments.ts'
 
@@ -112,7 +113,7 @@ test('nothing becomes visible below a mark that was read', async (t) => {
         markMs = next
       }
     }),
-    { numRuns: 12 },
+    { numRuns: rounds(15) },
   )
 })
 

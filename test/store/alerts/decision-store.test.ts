@@ -15,6 +15,7 @@ import { WindowStore } from '../../../src/store/alerts/window-store.ts'
 import { type PostgresClient, type Queryable, toStoreError } from '../../../src/store/postgres.ts'
 import { StoreError } from '../../../src/store/store-error.ts'
 import { startDatabase, type TestDatabase } from '../../serve/rest-harness.ts'
+import { someOf } from '../../support/fuzzing.ts'
 
 const NODE = { nodeId: 0, epoch: 1n }
 const TABLES = ['alert_rules', 'alert_states', 'alert_windows', 'alert_transitions', 'alert_outbox']
@@ -124,7 +125,7 @@ test('a process dies at any statement: all of the decision is there, or nothing'
   assert.ok(statements > 5, `${statements} statements`)
   const next = new DecisionStore(await session(), NODE)
   // Before each statement, and after the last one: the answer to COMMIT is lost.
-  for (let dieAt = 0; dieAt <= statements; dieAt++) {
+  for (const dieAt of someOf(Array.from({ length: statements + 1 }, (_, at) => at))) {
     const isAfter = dieAt === statements
     const name = `r${dieAt}`
     const one = await put(name)
