@@ -32,6 +32,8 @@ export interface PublisherParts {
 export class TransitionPublisher {
   readonly #parts: PublisherParts
   readonly #stopping = new AbortController()
+  /** Owners whose events were refused: how often in a row, and until when they rest. */
+  readonly #resting = new Map<string, { readonly failures: number; readonly untilMs: number }>()
   #running: Promise<unknown> = Promise.resolve()
 
   constructor(parts: PublisherParts) {
@@ -49,38 +51,48 @@ export class TransitionPublisher {
 
   async #run(): Promise<void> {
     const { signal } = this.#stopping
-    let failures = 0
     while (!signal.aborted) {
       let hasMore = false
       try {
         hasMore = this.#parts.isWorker() && (await this.publishNext())
-        failures = 0
       } catch (cause) {
-        if (!signal.aborted) this.#parts.onError(cause, ++failures)
+        if (!signal.aborted) this.#parts.onError(cause, 1)
       }
-      if (hasMore) continue
-      const ms = Math.min(RETRY_MS_MAX, ROUND_MS * 2 ** Math.min(10, failures))
-      await sleep(ms, undefined, { signal, ref: false }).catch(() => undefined)
+      if (!hasMore) await sleep(ROUND_MS, undefined, { signal, ref: false }).catch(() => undefined)
     }
   }
 
-  /** The oldest decision that is not published; false when there is none. */
+  /**
+   * The oldest decision that is not published; false when there is none. What is refused, as of an
+   * owner whose stream is full, rests a while and holds up nobody else.
+   */
   async publishNext(): Promise<boolean> {
-    const { store, ingest } = this.#parts
-    const some = await store.readUnpublished()
+    const { store, ingest, onError } = this.#parts
+    const nowMs = performance.now()
+    const resting = [...this.#resting].filter(([, { untilMs }]) => untilMs > nowMs)
+    const some = await store.readUnpublished(resting.map(([owner]) => owner))
     const [first] = some
     if (first === undefined) return false
-    const stream = await this.#streamOf(first.owner)
-    await ingest({
-      stream,
-      kind: 'json',
-      body: Buffer.from(JSON.stringify(some.map(eventOf))),
-      idempotencyKey: `sluice-alert-transitions-${first.transitionId}`,
-      confirm: async () => {
-        if (this.#stopping.signal.aborted) throw new IngestError('unavailable', 'stopping')
-      },
-    })
+    const { owner } = first
+    try {
+      await ingest({
+        stream: await this.#streamOf(owner),
+        kind: 'json',
+        body: Buffer.from(JSON.stringify(some.map(eventOf))),
+        idempotencyKey: `sluice-alert-transitions-${first.transitionId}`,
+        confirm: async () => {
+          if (this.#stopping.signal.aborted) throw new IngestError('unavailable', 'stopping')
+        },
+      })
+    } catch (cause) {
+      const failures = (this.#resting.get(owner)?.failures ?? 0) + 1
+      const restMs = Math.min(RETRY_MS_MAX, ROUND_MS * 2 ** Math.min(10, failures))
+      this.#resting.set(owner, { failures, untilMs: nowMs + restMs })
+      if (!this.#stopping.signal.aborted) onError(cause, failures)
+      return true
+    }
     await store.setPublished(some.map(({ transitionId }) => transitionId))
+    this.#resting.delete(owner)
     return true
   }
 

@@ -60,14 +60,19 @@ export class TransitionStore {
     return rows.map(toTransition)
   }
 
-  /** All of the oldest decision that is not published: of one rule and one transaction. */
-  async readUnpublished(): Promise<Transition[]> {
+  /**
+   * All of the oldest decision that is not published, of one rule and one transaction; not of these
+   * owners. Throws `StoreError`.
+   */
+  async readUnpublished(except: readonly string[]): Promise<Transition[]> {
     const { rows } = await this.#postgres.query<TransitionRow>(
       `SELECT ${COLUMNS} FROM alert_transitions t
         WHERE NOT is_published AND (rule_id, decided_at) = (
           SELECT rule_id, decided_at FROM alert_transitions
-           WHERE NOT is_published ORDER BY transition_id LIMIT 1)
+           WHERE NOT is_published AND owner <> ALL ($1::text[])
+           ORDER BY transition_id LIMIT 1)
         ORDER BY transition_id`,
+      [except],
     )
     return rows.map(toTransition)
   }
