@@ -312,6 +312,13 @@ export const VIEWS_PER_STREAM_MAX = 1_000
 
 // --- Alerts -----------------------------------------------------------------------------------
 
+/** Channels of an owner, to which messages are sent. */
+export const ALERT_CHANNELS_MAX = 100
+/** How long a webhook may take, and how much of its answer is read. */
+export const WEBHOOK_MS_MAX = 10_000
+export const WEBHOOK_ANSWER_BYTES_MAX = 4 * KIB
+/** A message that could not be delivered for so long is dead. */
+export const ALERT_DELIVERY_MS_MAX = 24 * 3_600_000
 /** Rules of an owner. */
 export const ALERT_RULES_MAX = 1_000
 /** A rule's settings as JSON. */

@@ -1,14 +1,19 @@
 /** Builds what evaluates rules of alerts and writes down what becomes of them. */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { Deliverer, type DelivererParts } from '../alerts/deliverer.ts'
 import { Evaluator, type EvaluatorObserver } from '../alerts/evaluator.ts'
 import { lookAgain } from '../alerts/late-look.ts'
+import { postWebhook } from '../alerts/post-webhook.ts'
 import { streamsOfRule } from '../alerts/rule-streams.ts'
 import { TransitionPublisher } from '../alerts/transition-publisher.ts'
 import type { IngestEvents } from '../model/batch/agent-events.ts'
 import { openStreamsBy } from '../read/open-streams.ts'
-import type { AlertParts as RouteParts } from '../serve/alerts.ts'
+import type { ChannelRoutesDeps } from '../serve/alert-channels.ts'
+import type { AlertParts as RuleParts } from '../serve/alerts.ts'
+import { ChannelStore } from '../store/alerts/channel-store.ts'
 import { ClosingStore } from '../store/alerts/closing-store.ts'
 import { DecisionStore } from '../store/alerts/decision-store.ts'
+import { OutboxStore } from '../store/alerts/outbox-store.ts'
 import { readOwnerRights } from '../store/alerts/owner-rights.ts'
 import type { Rule } from '../store/alerts/rule.ts'
 import { RuleStore } from '../store/alerts/rule-store.ts'
@@ -31,6 +36,8 @@ const LOOK_BACK_MS = 30_000
 const FORGET_ROWS_MAX = 10_000
 /** Who asks in the lane: no token has it. */
 const ASKER = 0
+
+type RouteParts = RuleParts & ChannelRoutesDeps['alerts']
 
 interface AlertParts {
   readonly reading: Reading
@@ -94,11 +101,18 @@ export function startAlerts(context: Context, stores: Stores, parts: AlertParts)
   const looking = repeat(lookBack, LOOK_BACK_MS, ending.signal, (cause) => {
     log.warn({ reason: reasonOf(cause) }, 'late events of alerts were not looked for; will retry')
   })
+  const outbox = new OutboxStore(postgres)
+  const deliverer = new Deliverer({
+    ...{ outbox, isWorker: () => lock.isHeld, post: postWebhook, nowMs: Date.now },
+    ...deliveryObserver(context),
+  })
   evaluator.start()
   publisher.start()
+  deliverer.start()
   stoppers.push(async () => {
     ending.abort()
     await looking
+    await deliverer.stop()
     await publisher.stop()
     await evaluator.stop()
   })
@@ -107,7 +121,27 @@ export function startAlerts(context: Context, stores: Stores, parts: AlertParts)
     rules: new RuleStore(postgres),
     transitions: new TransitionStore(reads.postgres),
     windows: new WindowStore(reads.postgres),
+    channels: new ChannelStore(postgres),
+    outbox,
     ...{ closing, ask },
+  }
+}
+
+function deliveryObserver({
+  metrics,
+  log,
+}: Context): Pick<DelivererParts, 'onOutcome' | 'onError'> {
+  const tries = metrics.tally(
+    'ingest_alert_deliveries_total',
+    'Tries to deliver a message of alerts, by what became of it',
+    'outcome',
+    ['delivered', 'retry', 'dead'],
+  )
+  return {
+    onOutcome: (outcome) => tries.add(outcome),
+    onError: (cause) => {
+      log.warn({ reason: reasonOf(cause) }, 'messages of alerts are not sent now; will retry')
+    },
   }
 }
 

@@ -38,6 +38,7 @@ import {
   TRANSITION,
   transitionJson,
 } from './alert-answers.ts'
+import { HISTORY_QUERY, historyPage, nextOf } from './alert-pages.ts'
 import { ID_PAGE_QUERY, idPageSchema, replyIdPage } from './id-page.ts'
 
 /** Where rules are, and what they are asked with. */
@@ -59,7 +60,6 @@ const COLLECTION = '/v1/alerts/rules'
 const ONE = '/v1/alerts/rules/:rule'
 /** Not all digits: those are ids. */
 const NAME = /^[A-Za-z_][A-Za-z0-9_.-]{0,127}$/
-const HISTORY_MAX = 1_000
 const NS_PER_MS = 1_000_000n
 const MATCH: Readonly<Record<string, Schema>> = {
   'If-Match': { type: 'string', description: 'The `ETag` that is to be replaced; else 412' },
@@ -160,20 +160,6 @@ async function putRule(deps: AlertRoutesDeps, request: HttpRequest): Promise<Rep
   return ruleReply(isNew ? 201 : 200, rule)
 }
 
-const HISTORY_QUERY: ObjectSchema = {
-  type: 'object',
-  properties: {
-    limit: {
-      type: 'integer',
-      minimum: 1,
-      maximum: HISTORY_MAX,
-      default: 100,
-      description: 'How many, the newest first',
-    },
-    before: { type: 'string', description: 'The `next` of the page before' },
-  },
-}
-
 function historyRoutes(deps: AlertRoutesDeps): Route[] {
   const shared = { method: 'GET', tag: 'Alerts', scope: 'alerts:read' } as const
   return [
@@ -225,25 +211,6 @@ function historyRoutes(deps: AlertRoutesDeps): Route[] {
       },
     }),
   ]
-}
-
-interface HistoryPage {
-  readonly before: number
-  readonly limit: number
-}
-
-function historyPage({ query }: HttpRequest): HistoryPage {
-  const { before, limit = 100 } = query
-  if (before === undefined) return { before: Number.MAX_SAFE_INTEGER, limit: Number(limit) }
-  if (!/^[1-9][0-9]{0,14}$/.test(String(before))) {
-    throw malformed('"before" must be the "next" of an earlier page')
-  }
-  return { before: Number(before), limit: Number(limit) }
-}
-
-function nextOf<R>(page: HistoryPage, found: readonly R[], idOf: (one: R) => number) {
-  const last = found.at(-1)
-  return last === undefined || found.length < page.limit ? null : String(idOf(last))
 }
 
 const BACKTEST_BODY: ObjectSchema = {

@@ -5,6 +5,7 @@ import type { CompleteDeps } from '../read/search/complete-query.ts'
 import type { ExplainDeps } from '../read/search/explain.ts'
 import { queryView, searchView } from '../read/views/run-view.ts'
 import type { SchemaStore } from '../store/catalog/schema-store.ts'
+import { type ChannelRoutesDeps, channelRoutes } from './alert-channels.ts'
 import { type AlertRoutesDeps, alertRoutes } from './alerts.ts'
 import { type EventRoutesDeps, eventRoutes } from './event-routes.ts'
 import { type FieldStatsRoutesDeps, fieldStatsRoutes } from './field-stats.ts'
@@ -42,6 +43,7 @@ export type ServeDeps = Omit<
     FieldStatsRoutesDeps &
     SearchRoutesDeps &
     AlertRoutesDeps &
+    ChannelRoutesDeps &
     Omit<ViewRoutesDeps, 'queryView' | 'searchView'>,
   'lane'
 > &
@@ -75,6 +77,7 @@ export function serveRoutes({ lanes, ...deps }: ServeDeps): Route[] {
     ...queryInputRoutes({ ...queries, input: { ...search, explainIds, topValues } }),
     ...fieldStatsRoutes(queries),
     ...alertRoutes(lists),
+    ...channelRoutes(management),
     ...viewRoutes({
       ...queries,
       queryView: (run, signal) => queryView(deps, run, signal),

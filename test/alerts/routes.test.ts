@@ -17,8 +17,11 @@ import {
   ALERT_WINDOW_MS_MIN,
 } from '../../src/limits.ts'
 import { formatDuration } from '../../src/model/duration.ts'
+import { channelRoutes } from '../../src/serve/alert-channels.ts'
 import { alertRoutes } from '../../src/serve/alerts.ts'
 import { streamRoutes } from '../../src/serve/streams.ts'
+import { ChannelStore } from '../../src/store/alerts/channel-store.ts'
+import { OutboxStore } from '../../src/store/alerts/outbox-store.ts'
 import { readOwnerRights } from '../../src/store/alerts/owner-rights.ts'
 import type { RuleSettings } from '../../src/store/alerts/rule.ts'
 import { RuleStore } from '../../src/store/alerts/rule-store.ts'
@@ -41,18 +44,22 @@ before(async () => {
   const { postgres } = database
   harness = await RestHarness.start(postgres, ({ resolveToken, control }) => [
     ...streamRoutes({ resolveToken, control }),
-    ...alertRoutes({
-      resolveToken,
-      streams: control,
-      nowMs: () => NOW_MS,
-      alerts: {
-        rules: new RuleStore(postgres),
-        transitions: new TransitionStore(postgres),
-        windows: new WindowStore(postgres),
-        closing: { read: async () => ({ closedMs: NOW_MS, nodeId: 0, nowMs: NOW_MS }) },
-        ask,
-      },
-    }),
+    ...[alertRoutes, channelRoutes].flatMap((of) =>
+      of({
+        resolveToken,
+        streams: control,
+        nowMs: () => NOW_MS,
+        alerts: {
+          rules: new RuleStore(postgres),
+          transitions: new TransitionStore(postgres),
+          windows: new WindowStore(postgres),
+          channels: new ChannelStore(postgres),
+          outbox: new OutboxStore(postgres),
+          closing: { read: async () => ({ closedMs: NOW_MS, nodeId: 0, nowMs: NOW_MS }) },
+          ask,
+        },
+      }),
+    ),
   ])
   const scopes = ['streams:read', 'streams:write', 'events:read', 'alerts:read', 'alerts:write']
   ann = await harness.token('ann', scopes as never)
@@ -225,4 +232,31 @@ test('a backtest says what would have been', async () => {
     ],
   )
   assert.deepEqual([json.gap, json.decided_until], [null, new Date(NOW_MS).toISOString()])
+})
+
+test('channels keep their secrets; only admins let them reach the inside', async () => {
+  const url = 'https://hooks.test:8443/t/a-secret-path'
+  const path = '/v1/alerts/channels/ops'
+  const body = { url, secret: 'sixteen characters' }
+  const made = await harness.call('PUT', path, { token: ann, body })
+  assert.equal(made.status, 201, made.text)
+  assert.deepEqual([made.json.host, made.json.is_signed], ['hooks.test:8443', true])
+  const listed = await harness.call('GET', '/v1/alerts/channels', { token: ann })
+  assert.deepEqual(listed.json.channels, [made.json])
+  for (const { text } of [made, listed]) assert.doesNotMatch(text, /secret-path|sixteen/)
+  assert.equal((await harness.call('PUT', path, { token: ann, body })).status, 200)
+  const inside = { ...body, allow_private: true }
+  assert.equal((await harness.call('PUT', path, { token: ann, body: inside })).status, 403)
+  assert.equal((await harness.call('PUT', path, { body: inside })).status, 201, 'an admin, his own')
+  for (const wrong of ['ftp://hooks.test/', 'hooks.test', 'https://user:pass@hooks.test/']) {
+    const answer = await harness.call('PUT', path, { token: ann, body: { url: wrong } })
+    assert.equal(answer.status, 400)
+    assert.doesNotMatch(answer.text, /pass@/)
+  }
+  const messages = await harness.call('GET', '/v1/alerts/messages?state=waiting', { token: ann })
+  assert.deepEqual(messages.json, { messages: [], next: null })
+  const none = await harness.call('POST', '/v1/alerts/messages/5/send', { token: ann })
+  assert.equal(none.status, 404)
+  assert.equal((await harness.call('DELETE', path, { token: ann })).status, 204)
+  assert.equal((await harness.call('DELETE', path, { token: ann })).status, 404)
 })

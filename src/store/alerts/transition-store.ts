@@ -19,7 +19,7 @@ export interface Transition {
   readonly decidedAtMs: number
 }
 
-interface TransitionRow {
+export interface TransitionRow {
   readonly transition_id: string
   readonly rule_id: number
   readonly rule_name: string
@@ -36,8 +36,8 @@ interface TransitionRow {
   readonly decided_at_ms: number
 }
 
-const COLUMNS = `transition_id, rule_id, rule_name, owner, rule_version, fingerprint, group_json,
-  kind, reason, from_ms, until_ms, value, event_count,
+export const TRANSITION_COLUMNS = `transition_id, rule_id, rule_name, owner, rule_version,
+  fingerprint, group_json, kind, reason, from_ms, until_ms, value, event_count,
   floor(extract(epoch FROM decided_at) * 1000)::float8 AS decided_at_ms`
 
 export class TransitionStore {
@@ -53,7 +53,7 @@ export class TransitionStore {
     page: { readonly before: number; readonly limit: number },
   ): Promise<Transition[]> {
     const { rows } = await this.#postgres.query<TransitionRow>(
-      `SELECT ${COLUMNS} FROM alert_transitions
+      `SELECT ${TRANSITION_COLUMNS} FROM alert_transitions
         WHERE rule_id = $1 AND transition_id < $2 ORDER BY transition_id DESC LIMIT $3`,
       [ruleId, page.before, page.limit],
     )
@@ -66,7 +66,7 @@ export class TransitionStore {
    */
   async readUnpublished(except: readonly string[]): Promise<Transition[]> {
     const { rows } = await this.#postgres.query<TransitionRow>(
-      `SELECT ${COLUMNS} FROM alert_transitions t
+      `SELECT ${TRANSITION_COLUMNS} FROM alert_transitions t
         WHERE NOT is_published AND (rule_id, decided_at) = (
           SELECT rule_id, decided_at FROM alert_transitions
            WHERE NOT is_published AND owner <> ALL ($1::text[])
@@ -85,7 +85,7 @@ export class TransitionStore {
   }
 }
 
-function toTransition(row: TransitionRow): Transition {
+export function toTransition(row: TransitionRow): Transition {
   return {
     transitionId: Number(row.transition_id),
     ruleId: row.rule_id,

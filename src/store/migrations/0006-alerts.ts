@@ -108,6 +108,21 @@ CREATE INDEX alert_transitions_decided ON alert_transitions (decided_at);
 CREATE INDEX alert_transitions_to_publish ON alert_transitions (transition_id)
   WHERE NOT is_published;
 
+-- Where messages are sent: webhooks. URL and secret are never shown again.
+CREATE TABLE alert_channels (
+  channel_id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  owner text NOT NULL,
+  name text NOT NULL,
+  url text NOT NULL,
+  secret text,
+  -- An admin allowed it to be an address that only the inside reaches.
+  allows_private boolean NOT NULL,
+  version integer NOT NULL DEFAULT 1,
+  created_at timestamptz NOT NULL DEFAULT now(),
+  updated_at timestamptz NOT NULL DEFAULT now()
+);
+CREATE UNIQUE INDEX alert_channels_name ON alert_channels (owner, name);
+
 -- Messages to a channel. Those of one rule and group are sent in the order of their ids.
 CREATE TABLE alert_outbox (
   message_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,

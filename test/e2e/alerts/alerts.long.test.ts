@@ -5,6 +5,9 @@
  * Method: a service of its own that gets events all the time, and rules with windows of 10 s.
  */
 import assert from 'node:assert/strict'
+import { createHmac } from 'node:crypto'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { eventually } from '../../store/temporary.ts'
@@ -12,6 +15,7 @@ import { Api, type Stream } from '../../support/api.ts'
 import { makeDataDir, removeDataDir, Service } from '../../support/service.ts'
 
 const WINDOW_MS = 10_000
+const SECRET = 'a secret of the two of us'
 const dataDir = makeDataDir()
 let service: Service
 let api: Api
@@ -33,13 +37,35 @@ interface Transition {
   readonly event_count: number | null
 }
 
+/** What was posted, by its key; the first try of each is answered with 500. */
+const posted = new Map<string, { readonly bodies: string[]; readonly signed: string[] }>()
+const receiver = createServer(async (request, response) => {
+  let body = ''
+  for await (const chunk of request) body += String(chunk)
+  const key = String(request.headers['idempotency-key'])
+  const known = posted.get(key) ?? { bodies: [], signed: [] }
+  posted.set(key, known)
+  known.bodies.push(body)
+  known.signed.push(String(request.headers['sluice-signature']))
+  response.writeHead(known.bodies.length === 1 ? 500 : 200).end()
+})
+
 before(async () => {
   service = await Service.start({ dataDir })
   api = new Api(service)
   stream = await api.createStream()
+  await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve))
+  const { port } = receiver.address() as AddressInfo
+  await api.rest('/v1/alerts/channels/ops', 'PUT', {
+    url: `http://127.0.0.1:${port}/`,
+    secret: SECRET,
+    allow_private: true,
+  })
 })
 
 after(async () => {
+  receiver.closeAllConnections()
+  receiver.close()
   await service?.stop()
   await removeDataDir(dataDir)
 })
@@ -143,4 +169,28 @@ test('what became of groups is in a stream of its own, each once', async () => {
     assert.equal(new Set(ids).size, ids.length)
     return ids.length >= transitions.length
   })
+})
+
+test('what is to be told arrives, signed, tried again under its key', async () => {
+  const { transitions } = await get<{ transitions: Transition[] }>(
+    '/v1/alerts/rules/errors/transitions?limit=1000',
+  )
+  const told = transitions.filter(({ kind }) => kind === 'firing' || kind === 'resolved')
+  await eventually('all are delivered', async () => {
+    const { messages } = await get<{ messages: unknown[] }>('/v1/alerts/messages?state=delivered')
+    return messages.length >= told.length
+  })
+  assert.equal(posted.size, told.length)
+  const statuses: string[] = []
+  for (const { bodies, signed } of posted.values()) {
+    assert.equal(bodies.length, 2)
+    for (const [index, body] of bodies.entries()) {
+      const [, seconds, digest] = /^t=(\d+),v1=(.*)$/.exec(signed[index]!)!
+      assert.equal(digest, createHmac('sha256', SECRET).update(`${seconds}.${body}`).digest('hex'))
+    }
+    const { status, alerts } = JSON.parse(bodies[1]!)
+    statuses.push(`${status} ${alerts[0].labels.service}`)
+  }
+  const expected = told.map(({ kind, group }) => `${kind} ${group![0]}`)
+  assert.deepEqual(statuses.sort(), expected.sort())
 })

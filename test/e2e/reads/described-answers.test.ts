@@ -176,6 +176,10 @@ async function manage(id: string, keyId: string): Promise<void> {
   await api.rest('/v1/alerts/rules/described/windows')
   await api.rest('/v1/alerts/backtest', 'POST', { rule, from: '-1m' })
   await api.rest('/v1/alerts/rules/described', 'DELETE')
+  await api.rest('/v1/alerts/channels/described', 'PUT', { url: 'https://hooks.test/' })
+  await api.rest('/v1/alerts/channels')
+  await api.rest('/v1/alerts/messages')
+  await api.rest('/v1/alerts/channels/described', 'DELETE')
   for (const path of ['/healthz', '/readyz', '/']) await call(`${recorder.url}${path}`)
 }
 
