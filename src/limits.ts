@@ -315,6 +315,39 @@ export const SESSION_MS_MAX = 30 * 86_400_000
 /** …and how long without a request. */
 export const SESSION_IDLE_MS_MAX = 7 * 86_400_000
 export const VIEWS_PER_STREAM_MAX = 1_000
+
+// --- Alerts -----------------------------------------------------------------------------------
+
+/** Channels of an owner, to which messages are sent. */
+export const ALERT_CHANNELS_MAX = 100
+/** How long a webhook may take, and how much of its answer is read. */
+export const WEBHOOK_MS_MAX = 10_000
+export const WEBHOOK_ANSWER_BYTES_MAX = 4 * KIB
+/** A message that could not be delivered for so long is dead. */
+export const ALERT_DELIVERY_MS_MAX = 24 * 3_600_000
+/** Rules of an owner. */
+export const ALERT_RULES_MAX = 1_000
+/** A rule's settings as JSON. */
+export const ALERT_RULE_BYTES_MAX = 64 * KIB
+export const ALERT_WINDOW_MS_MIN = 10_000
+export const ALERT_WINDOW_MS_MAX = 24 * 3_600_000
+/** How long after its end a window of event time may be decided. */
+export const ALERT_DELAY_MS_MAX = 24 * 3_600_000
+/** So long after a window of event time was decided it is looked at once more. */
+export const ALERT_LATE_LOOK_MS = 3_600_000
+/** Windows of a rule's `for.in`, and of `keep_firing`. */
+export const ALERT_FOR_WINDOWS_MAX = 100
+export const ALERT_KEEP_WINDOWS_MAX = 1_000
+/** Fields that a rule groups by, and groups that it looks at; others are counted. */
+export const ALERT_GROUP_KEYS_MAX = 4
+export const ALERT_GROUPS_MAX = 1_000
+/** A group that has no events is remembered as long, where that it has none may break the rule. */
+export const ALERT_GROUP_MEMORY_MS = 24 * 3_600_000
+/** Windows that are due and older than this, or more than so many, are given up. */
+export const ALERT_DUE_MS_MAX = 24 * 3_600_000
+export const ALERT_DUE_WINDOWS_MAX = 1_000
+/** Windows of one backtest. */
+export const ALERT_BACKTEST_WINDOWS_MAX = 11_000
 /** Of a view: all but its name. */
 export const VIEW_BYTES_MAX = 64 * KIB
 export const VIEW_COLUMNS_MAX = 64
@@ -480,6 +513,9 @@ export const QUERIES_EMBEDDED_MAX = 4
  */
 export const INGEST_BUSY_SHARE = 0.1
 export const QUERIES_BUSY_MAX = 1
+/** Queries of rules at a time, and how long one waits for its turn. */
+export const ALERT_QUERIES_MAX = 2
+export const ALERT_QUERY_WAIT_MS_MAX = 60_000
 /** Reads of the raw store and the catalog at a time: events, fields, shapes, usage, previews. */
 export const LISTS_MAX = 4
 /** Redaction reviews at a time: one that is slow does not hold up the only other one. */
@@ -601,7 +637,10 @@ assert(MATERIALIZE_INSERTS_MAX < ENGINE_WRITES_MAX, 'catch-up finds a place besi
 assert(ENGINE_WRITES_MAX <= CLICKHOUSE_WRITE_CONNECTIONS_MAX, 'each place can be reached')
 assert(ENGINE_CONTROLS_MAX <= CLICKHOUSE_CONTROL_CONNECTIONS_MAX, 'each place can be reached')
 assert(QUERIES_MAX * 2 <= CLICKHOUSE_READ_CONNECTIONS_MAX, 'statistics are two queries')
-assert(QUERIES_EMBEDDED_MAX <= ENGINE_READS_MAX, 'an admitted query finds a place')
+assert(
+  QUERIES_EMBEDDED_MAX + ALERT_QUERIES_MAX <= ENGINE_READS_MAX,
+  'an admitted query finds a place, and so does one of a rule',
+)
 assert(EVENTS_PAGE_BYTES_MAX * 2 <= REPLY_BYTES_MAX, 'two of the largest pages are sent at a time')
 assert(CONTROL_POLL_MS <= 500, 'a revocation acts within a second')
 assert(CONTROL_POLL_MS + TAIL_RIGHTS_MS < 1_000, 'a revoked token ends its tails within a second')

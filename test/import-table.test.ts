@@ -19,6 +19,7 @@ const STAGES = [
   'read',
   'agents',
   'elastic',
+  'alerts',
 ]
 const LEAVES = [
   'src/model/',
@@ -75,6 +76,7 @@ const USE_CASES = [
   'src/read/search/',
   'src/read/views/',
   'src/tail/',
+  'src/alerts/',
 ]
 
 /**
@@ -121,6 +123,7 @@ const TABLE: readonly (readonly [path: string, allowed: readonly string[]])[] = 
   ],
   ['src/machine/', [...LEAVES, 'src/store/store-log.ts']],
   ['src/embedded/', [...LEAVES, 'src/machine/', ...EMBEDDED_NEEDS]],
+  ['src/store/alerts/', [...STORE_NEEDS, 'src/store/', 'src/store/raw/']],
   ['src/store/control/', [...STORE_NEEDS, 'src/store/']],
   ['src/store/catalog/', [...STORE_NEEDS, 'src/store/']],
   ['src/store/projection/compile/', [...STORE_NEEDS, 'src/store/', 'src/store/projection/']],
@@ -151,6 +154,7 @@ const TABLE: readonly (readonly [path: string, allowed: readonly string[]])[] = 
   ],
   ['src/read/', [...LEAVES, 'src/api/']],
   ['src/tail/', LEAVES],
+  ['src/alerts/', [...LEAVES, 'src/api/', 'src/read/', 'src/read/aggregate/']],
   ['src/serve/', [...SUPPORT, ...USE_CASES]],
   ['src/agents/', [...SUPPORT, ...USE_CASES]],
   ['src/elastic/aggregations/', [...SUPPORT, ...USE_CASES, 'src/elastic/']],

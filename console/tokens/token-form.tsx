@@ -12,6 +12,8 @@ const ALLOWS: Readonly<Record<Scope, string>> = {
   'streams:write': 'Change streams, their keys and views',
   'events:read': 'Read and search events',
   'events:write': 'Write sample events as an agent',
+  'alerts:read': 'Look at rules of alerts and what they decided',
+  'alerts:write': 'Make, change and delete rules of alerts',
   admin: 'All of it, on the streams of every owner, and tokens',
 }
 const DAY_MS = 86_400_000

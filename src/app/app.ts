@@ -43,6 +43,7 @@ import { createTails } from './create-tails.ts'
 import { listenHttp } from './listen-http.ts'
 import { openStores } from './open-stores.ts'
 import { openReadStores } from './read-stores.ts'
+import { startAlerts } from './start-alerts.ts'
 import { startControl } from './start-control.ts'
 import { startIngest } from './start-ingest.ts'
 import { startPromoter } from './start-promoter.ts'
@@ -129,9 +130,10 @@ async function start(context: Context, { engine, onStarting, stopAll }: Starting
   const { streams } = plane
   const reading = createReading(context, { reads, waiting, isClickHouseEmbedded, pool, streams })
   const guard = createGuard(context, credentials)
+  const alerts = startAlerts(context, stores, { reading, control, ingest: ingestByAgent })
   const routes = describeRoutes(version, [
     ...ingestRoutes,
-    ...serveRoutes({ ...guard, ...browsers, ...reading, control, views, tails }),
+    ...serveRoutes({ ...guard, ...browsers, ...reading, control, views, tails, alerts }),
     ...createElasticRoutes(context, { guard, reading, credentials }),
     ...createAgentRoutes(context, { guard, reading, pool, tails, ingestByAgent }),
     ...createTelemetryRoutes(health, metrics),

@@ -8,9 +8,11 @@
  * so a second PostgreSQL is a second cell, and no stage knows how many cells there are.
  */
 
+import { ClosingMark } from '../commit/closing-mark.ts'
 import { type CommitObserver, Committer, type Forward } from '../commit/committer.ts'
 import { createRawStoreWriter } from '../commit/raw-store-writer.ts'
 import type { Follower } from '../follow/follower.ts'
+import { CLOCK_LEAD_MS_MAX } from '../limits.ts'
 import type { WaitingSegments } from '../materialize/waiting-segments.ts'
 import { type SegmentId, SegmentIdGenerator } from '../model/segment-id.ts'
 import type { WorkerPool } from '../pool/pool.ts'
@@ -32,7 +34,7 @@ import type { Stores } from './open-stores.ts'
 import { settleHistory } from './settle-history.ts'
 import { startRetainer } from './start-retainer.ts'
 import { startTakeovers } from './take-over.ts'
-import { watchClock } from './watch-clock.ts'
+import { startClosing, watchClock } from './times-of-ids.ts'
 import { watchHistory } from './watch-history.ts'
 
 /** What accept and serve need of a cell. */
@@ -151,7 +153,9 @@ function startCommitter(
   stoppers.push(() => segments.stop())
   const ids = createIds(stores, newest)
   watchClock(cell, ids)
+  const closing = new ClosingMark(ids, stores.clock, { lagMsMax: CLOCK_LEAD_MS_MAX })
   const committer = new Committer({
+    closing,
     store: createRawStoreWriter(segments, stores.onLeaseLost),
     ids,
     forward: (group, rows) => {
@@ -167,6 +171,7 @@ function startCommitter(
     release: (payload) => buffers.releaseView(payload),
     isMoreComing: () => pool.isIngestBusy,
   })
+  startClosing(cell, { closing, committer })
   stoppers.push(() => committer.stop())
   return committer
 }
@@ -175,7 +180,9 @@ function startCommitter(
 function createIds({ clock, lease }: Stores, newest: SegmentId): SegmentIdGenerator {
   const latestMs = () => clock.latestMs
   const nowMs = () => clock.nowMs
-  return new SegmentIdGenerator(lease.nodeId, nowMs, newest, latestMs)
+  const ids = new SegmentIdGenerator(lease.nodeId, nowMs, newest, latestMs)
+  ids.moveTo(lease.closedMs)
+  return ids
 }
 
 function commitObserver(metrics: Metrics): CommitObserver {

@@ -19,7 +19,15 @@ interface Page {
   readonly next: string | null
 }
 
-const SCOPES = ['streams:read', 'streams:write', 'events:read', 'events:write', 'admin'] as const
+const SCOPES = [
+  'streams:read',
+  'streams:write',
+  'events:read',
+  'events:write',
+  'alerts:read',
+  'alerts:write',
+  'admin',
+] as const
 const SCOPES_DEFAULT = 'streams:read,events:read'
 const ACTIONS = ['create', 'revoke'] as const
 

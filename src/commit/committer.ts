@@ -28,21 +28,15 @@ import type {
   CommittedSegment,
   SegmentToCommit,
 } from '../model/batch/committed-group.ts'
-import type { EncodedRun } from '../model/batch/encoded-batch.ts'
-import type { SievedEvents } from '../model/batch/sieved-events.ts'
-import { MIXED_STREAM, type SegmentRun } from '../model/mixed-runs.ts'
-import { type SegmentId, type SegmentIdGenerator, segmentIdMs } from '../model/segment-id.ts'
+import type { SegmentId, SegmentIdGenerator } from '../model/segment-id.ts'
 import type { StreamId } from '../model/stream.ts'
 import type { SegmentRow } from '../store/raw/segment-store.ts'
+import type { ClosingMark } from './closing-mark.ts'
+import { type CommitRow, committedOf, rowOf } from './group-rows.ts'
 
 /** A group smaller than this waits so long for what the busy pool is about to hand over. */
 export const COMMIT_GATHER_BYTES = 128 * 1024
 export const COMMIT_GATHER_MS_MAX = 25
-
-export interface CommitRow extends SegmentRow {
-  /** As of `EncodedSegment`; not stored. */
-  readonly sieved?: readonly (SievedEvents | undefined)[] | undefined
-}
 
 /** An answer to remember under an Idempotency-Key, stored with the data it answers for. */
 export interface Completion {
@@ -108,6 +102,7 @@ class AnswersLostError extends Error {}
 
 const RETRY_DELAY_MS = 100
 const RESOLVE_DELAY_MS = 200
+const SETTLE_DELAY_MS = 1_000
 /** Clocks are compared as often. */
 const CLOCK_RETRY_SECONDS = 5
 
@@ -120,6 +115,7 @@ export class Committer {
   readonly #release: (payload: Uint8Array) => void
   readonly #isMoreComing: () => boolean
   readonly #resolveMsMax: number
+  readonly #closing: Pick<ClosingMark, 'open' | 'settle' | 'isSettled'> | undefined
   #queue: Pending[] = []
   #queueBytes = 0
   #flushing: Promise<void> | undefined
@@ -140,6 +136,8 @@ export class Committer {
     /** True when every worker is busy and events are among it: they are worth a short wait. */
     readonly isMoreComing?: () => boolean
     readonly resolveMsMax?: number
+    /** Is told which ids may still become visible. */
+    readonly closing?: Pick<ClosingMark, 'open' | 'settle' | 'isSettled'>
   }) {
     this.#store = options.store
     this.#ids = options.ids
@@ -149,10 +147,16 @@ export class Committer {
     this.#release = options.release ?? (() => undefined)
     this.#isMoreComing = options.isMoreComing ?? (() => false)
     this.#resolveMsMax = options.resolveMsMax ?? COMMIT_RESOLVE_MS_MAX
+    this.#closing = options.closing
   }
 
   get queueBytes(): number {
     return this.#queueBytes
+  }
+
+  /** Nothing is committed any more, and of all that was the outcome is known. */
+  get isOver(): boolean {
+    return this.#stopped && this.#flushing === undefined && this.#closing?.isSettled === true
   }
 
   /**
@@ -251,11 +255,16 @@ export class Committer {
       }
       ids.push(own)
     }
+    const first = rows[0]!
+    this.#closing?.open(first.segmentId)
     try {
       await this.#write(rows, answersOf(group, ids))
     } catch (error) {
+      if (error instanceof OutcomeUnknownError) void this.#settleLater(first)
+      else this.#closing?.settle(first.segmentId)
       return this.#failGroup(group, error)
     }
+    this.#closing?.settle(first.segmentId)
     let bytes = 0
     let runs = 0
     for (const row of rows) {
@@ -304,6 +313,19 @@ export class Committer {
     }
   }
 
+  /** Its clients have given up; whether more can become visible is found out all the same. */
+  async #settleLater(row: SegmentRow): Promise<void> {
+    while (!this.#stopped) {
+      try {
+        await this.#store.wasCommitted(row)
+        this.#closing?.settle(row.segmentId)
+        return
+      } catch {
+        await sleep(SETTLE_DELAY_MS, undefined, { ref: false })
+      }
+    }
+  }
+
   /** Finds out whether `row`'s transaction was committed. */
   async #resolve(row: SegmentRow): Promise<boolean> {
     const deadline = performance.now() + this.#resolveMsMax
@@ -341,52 +363,4 @@ function answersOf(
     answers.push({ ...completion, body: completion.body(ids[i]!), streamId })
   }
   return answers
-}
-
-function rowOf(
-  streamId: StreamId,
-  segment: SegmentToCommit,
-  segmentIds: readonly SegmentId[],
-): CommitRow {
-  const { eventCount, rawBytes, sentBytes, payload, sieved } = segment
-  const segmentId = segmentIds[0]!
-  const ingestedAtMs = segmentIdMs(segmentId)
-  const counts = { eventCount, rawBytes, sentBytes }
-  const row = { streamId, segmentId, ingestedAtMs, ...counts, payload, sieved }
-  if (segment.runs === undefined) return row
-  const runs = toRuns(segment.runs, segmentIds, payload.length)
-  return { ...row, streamId: MIXED_STREAM, runs }
-}
-
-/** The payload's bytes are shared by what the runs' events have as JSON; not a byte is lost. */
-function toRuns(
-  runs: readonly EncodedRun[],
-  segmentIds: readonly SegmentId[],
-  payloadBytes: number,
-): SegmentRun[] {
-  let bytesLeft = payloadBytes
-  let rawLeft = runs.reduce((sum, run) => sum + run.rawBytes, 0)
-  return runs.map(({ streamId, eventCount, rawBytes, sentBytes }, index) => {
-    const storedBytes = Math.round((bytesLeft * rawBytes) / rawLeft)
-    bytesLeft -= storedBytes
-    rawLeft -= rawBytes
-    const segmentId = segmentIds[index]!
-    return { streamId, segmentId, eventCount, rawBytes, sentBytes, storedBytes }
-  })
-}
-
-function committedOf(
-  streamId: StreamId,
-  { runs, eventCount, block, delta }: SegmentToCommit,
-  segmentIds: readonly SegmentId[],
-): CommittedSegment {
-  const segment = { streamId, segmentId: segmentIds[0]!, eventCount, block, delta }
-  if (runs === undefined) return segment
-  const committed = runs.map((run, index) => ({
-    streamId: run.streamId,
-    segmentId: segmentIds[index]!,
-    eventCount: run.eventCount,
-    delta: run.delta,
-  }))
-  return { ...segment, streamId: MIXED_STREAM, runs: committed }
 }

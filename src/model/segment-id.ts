@@ -94,7 +94,7 @@ export class SegmentIdGenerator {
     }
   }
 
-  /** The receipt time of the newest id, 0 before the first. */
+  /** The receipt time of the newest id, or what `moveTo` moved to; 0 before the first. */
   get lastMs(): number {
     return this.#ms
   }
@@ -102,6 +102,13 @@ export class SegmentIdGenerator {
   /** The next id would be in the future, so nothing may be committed under it. */
   get isAhead(): boolean {
     return Math.max(this.#nowMs(), this.#ms) > this.#latestMs()
+  }
+
+  /** From now on no id is of a time before `ms`. */
+  moveTo(ms: number): void {
+    if (ms <= this.#ms) return
+    this.#ms = ms
+    this.#counter = -1 // The next id has the first one.
   }
 
   next(): SegmentId {

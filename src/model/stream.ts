@@ -42,6 +42,8 @@ export const SCOPES = [
   'streams:write',
   'events:read',
   'events:write',
+  'alerts:read',
+  'alerts:write',
   'admin',
 ] as const
 export type Scope = (typeof SCOPES)[number]

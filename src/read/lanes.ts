@@ -1,5 +1,7 @@
 /** The lanes of reading and management, with their bounds. */
 import {
+  ALERT_QUERIES_MAX,
+  ALERT_QUERY_WAIT_MS_MAX,
   INGEST_BUSY_SHARE,
   LANE_WAIT_MS_MAX,
   LANE_WAITING_MAX,
@@ -15,12 +17,14 @@ import { Lane } from './lane.ts'
 /** From this share on, a read of an embedded engine has one thread. */
 export const INGEST_FULL_SHARE = 0.5
 
-/** Lanes for reads of the projection, reads of the raw store and catalog, reviews, changes. */
+/** Lanes for reads of the projection, of the raw store and catalog, reviews, changes, alerts. */
 export interface Lanes {
   readonly queries: Lane
   readonly lists: Lane
   readonly reviews: Lane
   readonly management: Lane
+  /** Queries of rules. */
+  readonly alerts: Lane
 }
 
 /** Whether ingest leaves a query no second thread. */
@@ -46,6 +50,13 @@ export function createLanes(ingestLoad: () => number, isClickHouseEmbedded: bool
     queries: new Lane({ name: 'queries', places, ...bounds }),
     lists: new Lane({ name: 'lists', places: () => LISTS_MAX, ...bounds }),
     reviews: new Lane({ name: 'redaction reviews', places: () => REVIEWS_MAX, ...bounds }),
+    alerts: new Lane({
+      name: 'queries of alerts',
+      places: () => (shouldYieldToIngest() ? QUERIES_BUSY_MAX : ALERT_QUERIES_MAX),
+      ...bounds,
+      // They are the evaluator's own, which asks for few at a time and has nobody who waits.
+      waitMsMax: ALERT_QUERY_WAIT_MS_MAX,
+    }),
     management: new Lane({
       name: 'requests of management',
       places: () => MANAGEMENT_MAX,

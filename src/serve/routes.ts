@@ -5,6 +5,8 @@ import type { CompleteDeps } from '../read/search/complete-query.ts'
 import type { ExplainDeps } from '../read/search/explain.ts'
 import { queryView, searchView } from '../read/views/run-view.ts'
 import type { SchemaStore } from '../store/catalog/schema-store.ts'
+import { type ChannelRoutesDeps, channelRoutes } from './alert-channels.ts'
+import { type AlertRoutesDeps, alertRoutes } from './alerts.ts'
 import { type EventRoutesDeps, eventRoutes } from './event-routes.ts'
 import { type FieldStatsRoutesDeps, fieldStatsRoutes } from './field-stats.ts'
 import { type FieldRoutesDeps, fieldRoutes } from './fields.ts'
@@ -46,6 +48,8 @@ export type ServeDeps = Omit<
     QueryRoutesDeps &
     FieldStatsRoutesDeps &
     SearchRoutesDeps &
+    AlertRoutesDeps &
+    ChannelRoutesDeps &
     Omit<ViewRoutesDeps, 'queryView' | 'searchView'>,
   'lane'
 > &
@@ -81,6 +85,8 @@ export function serveRoutes({ lanes, ...deps }: ServeDeps): Route[] {
     ...searchRoutes(queries),
     ...queryInputRoutes({ ...queries, input: { ...search, explainIds, topValues, fieldIndex } }),
     ...fieldStatsRoutes(queries),
+    ...alertRoutes(lists),
+    ...channelRoutes(management),
     ...viewRoutes({
       ...queries,
       queryView: (run, signal) => queryView(deps, run, signal),

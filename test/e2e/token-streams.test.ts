@@ -70,6 +70,10 @@ const OTHERS = [
   ...['listStreams', 'createStream', 'mcp', 'getOwnToken', 'beginSession', 'endSession'],
   ...['listTokens', 'createToken', 'revokeToken'],
   ...['listUsage', 'getStrangersRefusals', 'findFields', 'completeStreams'],
+  ...['listAlertRules', 'putAlertRule', 'getAlertRule', 'deleteAlertRule'],
+  ...['listAlertGroups', 'listAlertTransitions', 'listAlertWindows', 'backtestAlertRule'],
+  ...['listAlertChannels', 'putAlertChannel', 'deleteAlertChannel'],
+  ...['listAlertMessages', 'sendAlertMessage'],
 ]
 
 /** How operations begin that are in Elasticsearch's form. */
@@ -294,6 +298,44 @@ test('usage, fields and proposals are of streams within the limit', async () => 
     assert.equal(named.status, 404, named.text)
     assert.equal(named.text.replaceAll(outside!.id, NOBODY), missing.text)
   }
+})
+
+test('rules of alerts are about streams within the limit, and of tokens with one', async () => {
+  const [outside, inside] = streams
+  const scopes = ['streams:read', 'events:read', 'alerts:read', 'alerts:write'] as const
+  const token = await makeToken(scopes, [inside!])
+  const condition = { op: '>', value: 1e9 }
+  const of = (id: string) => ({ streams: [id], window: '1m', condition })
+  const rules = '/v1/alerts/rules'
+  await api.rest(`${rules}/${SECRET}`, 'PUT', of(outside!.id))
+  const made = await send(token, 'PUT', `${rules}/inside`, of(inside!.id))
+  assert.equal(made.status, 201, made.text)
+  const listed = await send(token, 'GET', rules)
+  const names = JSON.parse(listed.text).rules.map(({ name }: { name: string }) => name)
+  assert.deepEqual(names, ['inside'])
+  for (const [method, path] of [
+    ['GET', ''],
+    ['GET', '/groups'],
+    ['GET', '/transitions'],
+    ['GET', '/windows'],
+    ['DELETE', ''],
+  ] as const) {
+    const answer = await send(token, method, `${rules}/${SECRET}${path}`)
+    const missing = await send(token, method, `${rules}/nobody${path}`)
+    assert.deepEqual([answer.status, answer.text], [404, missing.text], method + path)
+  }
+  const ask = async (id: string) => {
+    const put = await send(token, 'PUT', `${rules}/other`, of(id))
+    const tried = await send(token, 'POST', '/v1/alerts/backtest', { rule: of(id), from: '-5m' })
+    return [put.status, tried.status, (put.text + tried.text).replaceAll(id, 'ID')]
+  }
+  assert.deepEqual(await ask(outside!.id), await ask(NOBODY))
+  for (const path of ['messages', 'messages/1/send']) {
+    const method = path === 'messages' ? 'GET' : 'POST'
+    const { status, text } = await send(token, method, `/v1/alerts/${path}`)
+    assert.deepEqual([status, JSON.parse(text).detail], [403, LIMITED])
+  }
+  for (const name of [SECRET, 'inside']) await api.rest(`${rules}/${name}`, 'DELETE')
 })
 
 test('clients of Elasticsearch read streams within the limit', async () => {

@@ -5,6 +5,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
+  ALERT_QUERIES_MAX,
+  ALERT_QUERY_WAIT_MS_MAX,
   INGEST_BUSY_SHARE,
   LANE_WAIT_MS_MAX,
   LANE_WAITING_MAX,
@@ -74,6 +76,28 @@ for (const [name, lane, placesMax] of LANES) {
     for (const { end } of all) end()
   })
 }
+
+test('queries of rules: ALERT_QUERIES_MAX, waiting ALERT_QUERY_WAIT_MS_MAX', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout', 'setInterval'] })
+  const lane = createLanes(() => 0, true).alerts
+  const all = Array.from({ length: ALERT_QUERIES_MAX + 1 }, () => ask(lane))
+  await turn()
+  assert.deepEqual([lane.running, lane.waiting], [ALERT_QUERIES_MAX, 1])
+  t.mock.timers.tick(ALERT_QUERY_WAIT_MS_MAX - 1)
+  await turn()
+  assert.equal(lane.waiting, 1)
+  t.mock.timers.tick(1)
+  await turn()
+  assert.match(all.at(-1)!.outcome(), /none ended within/)
+  for (const { end } of all) end()
+  const busy = createLanes(() => INGEST_BUSY_SHARE, true).alerts
+  const more = [ask(busy), ask(busy)]
+  await turn()
+  assert.deepEqual([busy.running, busy.waiting], [QUERIES_BUSY_MAX, 1])
+  more[0]!.end()
+  await turn()
+  more[1]!.end()
+})
 
 test('ingest is busy from INGEST_BUSY_SHARE on', () => {
   assert.equal(ingestIsBusy(INGEST_BUSY_SHARE - 0.001), false)

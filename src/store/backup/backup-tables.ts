@@ -20,6 +20,8 @@ export const BACKUP_TABLES: readonly BackupTable[] = [
   ...['stream_schema_marks', 'observe_checkpoints'].map(named),
   ...['stream_usage', 'stream_refusals', 'stream_rejects', 'lost_history'].map(named),
   ...['stream_refusal_history', 'stream_key_usage'].map(named),
+  ...['alert_channels', 'alert_rules', 'alert_states', 'alert_windows'].map(named),
+  ...['alert_transitions', 'alert_outbox'].map(named),
 ]
 
 export const LEFT_OUT_TABLES = [
@@ -27,6 +29,8 @@ export const LEFT_OUT_TABLES = [
   ...['projection_identity', 'checkpoints', 'node_shards', 'set_aside_segments'],
   // Browsers sign in again.
   'sessions',
+  // Whether somebody waits at this moment.
+  'closing_wanted',
   // Made with the tables.
   'schema_migrations',
 ] as const

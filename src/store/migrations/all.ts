@@ -9,6 +9,7 @@ import { sql as takeovers } from './0004-takeovers.ts'
 import { sql as tokenStreams } from './0005-token-streams.ts'
 import { sql as sessions } from './0006-sessions.ts'
 import { sql as usageHistory } from './0007-usage-history.ts'
+import { sql as alerts } from './0008-alerts.ts'
 
 export interface Migration {
   readonly version: number
@@ -24,4 +25,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 5, name: 'token-streams', sql: tokenStreams },
   { version: 6, name: 'sessions', sql: sessions },
   { version: 7, name: 'usage-history', sql: usageHistory },
+  { version: 8, name: 'alerts', sql: alerts },
 ]

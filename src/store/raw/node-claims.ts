@@ -18,6 +18,8 @@ import { STORE_NOW_MS } from './clock-guard.ts'
 /** Of a number that was claimed. */
 export interface Claimed extends NodeIdentity {
   readonly wasTakenOver: boolean
+  /** Ids begin at this time: what was decided of the time before stays true. */
+  readonly closedMs: number
   /** For how long another process is still entitled to insert under it; below 0, since when not. */
   readonly heldMs: number
 }
@@ -53,6 +55,11 @@ const IS_TO_TAKE = `NOT nodes.node_id = ANY ($2::smallint[])
 /** Orders claims among themselves; any constant that nothing else of ours uses. */
 const CLAIM_LOCK_KEY = '126943966294886'
 
+/** No claim is under way until the transaction ends, nor begins. */
+export async function holdClaims(client: Queryable): Promise<void> {
+  await client.query('SELECT pg_advisory_xact_lock_shared($1)', [CLAIM_LOCK_KEY])
+}
+
 /** Claims of one transaction come one after another. */
 export async function lockClaims(client: Queryable): Promise<void> {
   await client.query('SELECT pg_advisory_xact_lock($1)', [CLAIM_LOCK_KEY])
@@ -65,6 +72,13 @@ interface ClaimRow {
   readonly epoch: string
   readonly held_ms: number | null
 }
+
+/**
+ * The latest closing mark of all nodes: a node that begins commits nothing below it. One from the
+ * future is of a clock that was wrong, and binds nobody.
+ */
+const CLOSED_MS = `(SELECT COALESCE(max(closed_ms), 0) FROM nodes
+  WHERE closed_ms <= ${STORE_NOW_MS} + ${CLOCK_LEAD_MS_MAX})`
 
 /** Counts processes: what one does for nodes that are gone does not count. */
 export async function countLive(client: Queryable): Promise<number> {
@@ -94,17 +108,19 @@ export async function claimUnused(
   { identity, leaseMs }: Claimant,
   nodeIdMax: number,
 ): Promise<Claimed | undefined> {
-  const { rows } = await client.query<ClaimRow>(
-    `INSERT INTO nodes (node_id, identity, epoch, lease_until)
-     SELECT number, $1, 1, clock_timestamp() + $3 * interval '1 millisecond'
+  const { rows } = await client.query<ClaimRow & { readonly closed_ms: string }>(
+    `INSERT INTO nodes (node_id, identity, epoch, lease_until, closed_ms)
+     SELECT number, $1, 1, clock_timestamp() + $3 * interval '1 millisecond', ${CLOSED_MS}
        FROM generate_series(0, $2::integer) AS number
       WHERE number NOT IN (SELECT node_id FROM nodes)
       ORDER BY number LIMIT 1
-     RETURNING node_id, epoch`,
+     RETURNING node_id, epoch, closed_ms`,
     [identity, nodeIdMax, leaseMs],
   )
   const [row] = rows
-  return row && { ...idsOf(row), wasTakenOver: false, heldMs: NEVER_HELD }
+  if (row === undefined) return undefined
+  const closedMs = Number(row.closed_ms)
+  return { ...idsOf(row), wasTakenOver: false, heldMs: NEVER_HELD, closedMs }
 }
 
 /**
@@ -133,15 +149,16 @@ async function advance(
   owner: Claimant & { readonly wasTakenOver: boolean },
 ): Promise<Claimed> {
   const epoch = BigInt(row.epoch) + 1n
-  await client.query(
+  const { rows } = await client.query<{ readonly closed_ms: string }>(
     `UPDATE nodes SET identity = $2, epoch = $3, started_at = clock_timestamp(),
             lease_until = clock_timestamp() + $4 * interval '1 millisecond',
-            taken_by = NULL, taken_until = NULL
-      WHERE node_id = $1`,
+            taken_by = NULL, taken_until = NULL, is_closed = false, closed_ms = ${CLOSED_MS}
+      WHERE node_id = $1 RETURNING closed_ms`,
     [row.node_id, owner.identity, String(epoch), owner.leaseMs],
   )
   const { wasTakenOver } = owner
-  return { nodeId: row.node_id, epoch, wasTakenOver, heldMs: row.held_ms ?? NEVER_HELD }
+  const closedMs = Number(rows[0]?.closed_ms ?? 0)
+  return { nodeId: row.node_id, epoch, wasTakenOver, heldMs: row.held_ms ?? NEVER_HELD, closedMs }
 }
 
 /** A node that takes work over, and what it holds already. */
@@ -168,7 +185,7 @@ export async function takeOver(postgres: Postgres, taker: Taker): Promise<Claime
   // By PostgreSQL's own clock our lease must hold: else that has jumped, or was stopped, and those
   // that seem gone have had no chance to renew theirs.
   const { rows } = await postgres.query<ClaimRow>(
-    `UPDATE nodes SET epoch = epoch + 1, taken_by = $1,
+    `UPDATE nodes SET epoch = epoch + 1, taken_by = $1, is_closed = true,
             taken_until = clock_timestamp() + $4 * interval '1 millisecond'
       WHERE node_id = (SELECT node_id FROM nodes WHERE ${IS_TO_TAKE}
                         ORDER BY GREATEST(lease_until, taken_until) LIMIT 1
@@ -179,9 +196,36 @@ export async function takeOver(postgres: Postgres, taker: Taker): Promise<Claime
     [...whose, leaseMs, own.nodeId, String(own.epoch)],
   )
   const [row] = rows
-  if (row !== undefined) return { ...idsOf(row), wasTakenOver: true, heldMs: -(goneMs ?? Infinity) }
+  if (row !== undefined) {
+    const heldMs = -(goneMs ?? Infinity)
+    return { ...idsOf(row), wasTakenOver: true, heldMs, closedMs: Infinity }
+  }
   if (goneMs !== null) await endStuckCommits(postgres, goneMs)
   return undefined
+}
+
+/**
+ * Fences nodes that are gone, whether or not they left any work: nothing is committed any more
+ * under a number until it is claimed anew. Returns which. Throws `StoreError`.
+ */
+export async function fenceGone(
+  postgres: Postgres,
+  own: NodeIdentity,
+  goneMs: number,
+): Promise<number[]> {
+  const isGone = `NOT nodes.is_closed AND ${isBefore('nodes.lease_until', '$1')}`
+  const { rows: found } = await postgres.query(`SELECT 1 FROM nodes WHERE ${isGone}`, [goneMs])
+  if (found.length === 0) return []
+  const { rows } = await postgres.query<{ readonly node_id: number }>(
+    `UPDATE nodes SET epoch = epoch + 1, is_closed = true
+      WHERE node_id IN (SELECT node_id FROM nodes WHERE ${isGone} FOR UPDATE SKIP LOCKED)
+        AND EXISTS (SELECT 1 FROM nodes own WHERE own.node_id = $2 AND own.epoch = $3
+                       AND own.lease_until > clock_timestamp())
+     RETURNING node_id`,
+    [goneMs, own.nodeId, String(own.epoch)],
+  )
+  if (rows.length < found.length) await endStuckCommits(postgres, goneMs)
+  return rows.map((row) => row.node_id)
 }
 
 /**

@@ -41,6 +41,7 @@ import {
   claimOwn,
   claimUnused,
   countLive,
+  fenceGone,
   hasWork,
   lockClaims,
   takeOver,
@@ -61,6 +62,14 @@ export interface NodeLeaseOptions {
   /** For tests. */
   readonly nodeIdMax?: number
   readonly times?: Partial<LeaseTimes>
+}
+
+/** What a node says of its ids: `commit/closing-mark.ts`. */
+export interface Closing {
+  /** No id of a time before this will ever be committed any more; never falls. */
+  readonly closedMs: number
+  /** Nor any other. */
+  readonly isOver: boolean
 }
 
 export interface LeaseTimes {
@@ -90,6 +99,9 @@ export class NodeLease implements NodeIdentity {
   readonly wasTakenOver: boolean
   /** Another process held it, or its work, and may have left something under way. */
   readonly isInherited: boolean
+  /** Ids begin at this time: `Claimed`. */
+  readonly closedMs: number
+  #closing: Closing | undefined
   readonly #options: NodeLeaseOptions
   readonly #times: LeaseTimes
   readonly #clock: ClockGuard
@@ -120,6 +132,7 @@ export class NodeLease implements NodeIdentity {
     this.epoch = claimed.epoch
     this.wasTakenOver = claimed.wasTakenOver
     this.isInherited = Number.isFinite(claimed.heldMs)
+    this.closedMs = claimed.closedMs
     this.#isForWork = parts.isForWork
     this.#renewedAt = parts.askedAt
     this.#steadySinceMs = parts.askedAt.monotonicMs
@@ -177,6 +190,31 @@ export class NodeLease implements NodeIdentity {
     return taken && new NodeLease(options, taken, { askedAt, isForWork: true })
   }
 
+  /** From now on the lease is renewed with what this says. */
+  closeBy(closing: Closing): void {
+    this.#closing = closing
+  }
+
+  /**
+   * Publishes the closing mark if somebody waits for a later one than is published: `wanted_ms`.
+   * Throws `StoreError`.
+   */
+  async publishIfWanted(): Promise<void> {
+    if (this.#isOver || this.#closing === undefined) return
+    await this.#options.postgres.query(
+      `UPDATE nodes SET closed_ms = ${closedSql('$3')}
+        WHERE node_id = $1 AND epoch = $2 AND closed_ms < (SELECT wanted_ms FROM closing_wanted)`,
+      [this.nodeId, String(this.epoch), this.#closing.closedMs],
+    )
+  }
+
+  /** Fences nodes that are gone; returns which. Throws `StoreError`. */
+  async fenceGone(): Promise<number[]> {
+    const { goneMs } = this.#times
+    if (this.#clock.monotonicMs - this.#steadySinceMs < goneMs) return []
+    return await fenceGone(this.#options.postgres, this, goneMs)
+  }
+
   /** Whether anything is left to do for a number that is held for its work. Throws `StoreError`. */
   hasWork(): Promise<boolean> {
     return hasWork(this.#options.postgres, this.nodeId)
@@ -220,8 +258,10 @@ export class NodeLease implements NodeIdentity {
     const text = this.#isForWork
       ? `UPDATE nodes SET taken_until = CASE WHEN $3 THEN NULL ELSE clock_timestamp() END
           WHERE node_id = $1 AND epoch = $2`
-      : 'UPDATE nodes SET lease_until = clock_timestamp() WHERE node_id = $1 AND epoch = $2'
-    const values = [this.nodeId, String(this.epoch), ...(this.#isForWork ? [isDone] : [])]
+      : `UPDATE nodes SET lease_until = clock_timestamp(), is_closed = $3
+          WHERE node_id = $1 AND epoch = $2`
+    const isEnd = this.#isForWork ? isDone : this.#closing?.isOver === true
+    const values = [this.nodeId, String(this.epoch), isEnd]
     // Without the database the lease runs out by itself.
     await this.#options.postgres.query(text, values).catch(() => undefined)
   }
@@ -253,9 +293,10 @@ export class NodeLease implements NodeIdentity {
       const askedAt = momentOf(this.#clock)
       const { rows, rowCount } = await postgres.query<{ readonly now_ms: number }>(
         `UPDATE nodes SET ${this.#isForWork ? 'taken_until' : 'lease_until'}
-            = clock_timestamp() + $3 * interval '1 millisecond'
+            = clock_timestamp() + $3 * interval '1 millisecond',
+            closed_ms = ${closedSql('$4')}
           WHERE node_id = $1 AND epoch = $2 RETURNING ${STORE_NOW_MS} AS now_ms`,
-        [this.nodeId, String(this.epoch), this.#times.leaseMs],
+        [this.nodeId, String(this.epoch), this.#times.leaseMs, this.#closing?.closedMs ?? null],
       )
       if (rows[0] !== undefined) this.#renewed(askedAt, rows[0].now_ms)
       this.#failures = 0
@@ -290,6 +331,12 @@ export class NodeLease implements NodeIdentity {
     }
     onLost()
   }
+}
+
+/** SQL for the mark to publish: one of the future would bind whoever starts next. */
+function closedSql(ms: string): string {
+  const most = `LEAST(${ms}::float8, ${STORE_NOW_MS})::bigint`
+  return `CASE WHEN ${ms}::float8 IS NULL THEN closed_ms ELSE ${most} END`
 }
 
 function momentOf({ monotonicMs, nowMs }: ClockGuard): Moment {

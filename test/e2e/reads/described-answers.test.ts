@@ -117,6 +117,22 @@ test('what reads and management answer', async () => {
   await manage(made[1]!, keyId)
 })
 
+async function manageAlerts(id: string): Promise<void> {
+  const rule = { condition: { op: '>', value: 1e9 }, window: '10s', streams: [id] }
+  await api.rest('/v1/alerts/rules/described', 'PUT', rule)
+  await api.rest('/v1/alerts/rules/described', 'PUT', { ...rule, group_by: ['n'] })
+  for (const path of ['', '/described', '/described/groups', '/described/transitions']) {
+    await api.rest(`/v1/alerts/rules${path}`)
+  }
+  await api.rest('/v1/alerts/rules/described/windows')
+  await api.rest('/v1/alerts/backtest', 'POST', { rule, from: '-1m' })
+  await api.rest('/v1/alerts/rules/described', 'DELETE')
+  await api.rest('/v1/alerts/channels/described', 'PUT', { url: 'https://hooks.test/' })
+  await api.rest('/v1/alerts/channels')
+  await api.rest('/v1/alerts/messages')
+  await api.rest('/v1/alerts/channels/described', 'DELETE')
+}
+
 /** Views, settings and credentials, and reads over all streams. */
 async function manage(id: string, keyId: string): Promise<void> {
   const views = `/v1/streams/${id}/views`
@@ -177,6 +193,7 @@ async function manage(id: string, keyId: string): Promise<void> {
   ] as const) {
     await api.rest(path, method, body)
   }
+  await manageAlerts(id)
   for (const path of ['/healthz', '/readyz', '/']) await call(`${recorder.url}${path}`)
 }
 

@@ -1,0 +1,125 @@
+/**
+ * Sends what was decided: at least once, each message always under the same Idempotency-Key, and of
+ * one rule and group in their order. What may work later is tried for a day, after pauses of 1 s to
+ * 5 min; anything else is dead at once, is listed, and can be sent again.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { ALERT_DELIVERY_MS_MAX } from '../limits.ts'
+import type { DueMessage, OutboxStore } from '../store/alerts/outbox-store.ts'
+import { AddressRefusedError, type WebhookAnswer, type WebhookRequest } from './post-webhook.ts'
+import { signatureOf, webhookBody } from './webhook-body.ts'
+
+const ROUND_MS = 1_000
+/** Messages of one round; those of different groups are sent at the same time. */
+const SENT_AT_ONCE = 16
+const RETRY_MS_MIN = 1_000
+const RETRY_MS_MAX = 300_000
+const RETRY_AFTER_MS_MAX = 3_600_000
+const RETRIED = [408, 425, 429]
+
+export type DeliveryOutcome = 'delivered' | 'retry' | 'dead'
+
+export interface DelivererParts {
+  readonly outbox: Pick<OutboxStore, 'readDue' | 'setDelivered' | 'setDead' | 'retryIn'>
+  readonly isWorker: () => boolean
+  readonly post: (request: WebhookRequest, signal: AbortSignal) => Promise<WebhookAnswer>
+  readonly nowMs: () => number
+  readonly onOutcome: (outcome: DeliveryOutcome) => void
+  readonly onError: (cause: unknown) => void
+}
+
+/** What became of a try. */
+type Result =
+  | { readonly outcome: 'delivered' }
+  | { readonly outcome: 'dead'; readonly error: string }
+  | { readonly outcome: 'retry'; readonly error: string; readonly afterMs: number }
+
+export class Deliverer {
+  readonly #parts: DelivererParts
+  readonly #stopping = new AbortController()
+  #running: Promise<unknown> = Promise.resolve()
+
+  constructor(parts: DelivererParts) {
+    this.#parts = parts
+  }
+
+  start(): void {
+    this.#running = this.#run()
+  }
+
+  /** What is under way is broken off, and sent again by whoever goes on. */
+  async stop(): Promise<void> {
+    this.#stopping.abort()
+    await this.#running
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stopping
+    while (!signal.aborted) {
+      let sent = 0
+      try {
+        sent = this.#parts.isWorker() ? await this.round() : 0
+      } catch (cause) {
+        if (!signal.aborted) this.#parts.onError(cause)
+      }
+      if (sent === 0) await sleep(ROUND_MS, undefined, { signal, ref: false }).catch(() => {})
+    }
+  }
+
+  /** Tries what is due; how many. */
+  async round(): Promise<number> {
+    const due = await this.#parts.outbox.readDue(SENT_AT_ONCE)
+    await Promise.all(due.map((message) => this.#deliver(message)))
+    return due.length
+  }
+
+  async #deliver(message: DueMessage): Promise<void> {
+    const { outbox, onOutcome } = this.#parts
+    const { messageId } = message
+    const result = await this.#try(message)
+    if (this.#stopping.signal.aborted && result.outcome !== 'delivered') return
+    if (result.outcome === 'delivered') await outbox.setDelivered(messageId)
+    else if (result.outcome === 'dead') await outbox.setDead(messageId, result.error)
+    else await outbox.retryIn(messageId, result.afterMs, result.error)
+    onOutcome(result.outcome)
+  }
+
+  async #try(message: DueMessage): Promise<Result> {
+    const { target, attempts, ageMs } = message
+    if (target === undefined) return { outcome: 'dead', error: 'there is no channel of this name' }
+    try {
+      const answer = await this.#parts.post(this.#request(message, target), this.#stopping.signal)
+      return judge(answer, attempts, ageMs)
+    } catch (cause) {
+      const error = cause instanceof Error ? cause.message : 'no answer'
+      if (cause instanceof AddressRefusedError) return { outcome: 'dead', error }
+      return later(error, attempts, ageMs)
+    }
+  }
+
+  #request(message: DueMessage, target: NonNullable<DueMessage['target']>): WebhookRequest {
+    const { url, secret, allowsPrivate } = target
+    const body = webhookBody(message)
+    const seconds = Math.floor(this.#parts.nowMs() / 1_000)
+    const signed = secret && { 'Sluice-Signature': signatureOf(secret, seconds, body) }
+    const headers = { 'Content-Type': 'application/json', 'User-Agent': 'sluice' }
+    return {
+      ...{ url, allowsPrivate, body },
+      headers: { ...headers, 'Idempotency-Key': message.key, ...signed },
+    }
+  }
+}
+
+function judge({ status, retryAfterS }: WebhookAnswer, attempts: number, ageMs: number): Result {
+  if (status >= 200 && status < 300) return { outcome: 'delivered' }
+  const error = `it answered ${status}`
+  if (status < 500 && !RETRIED.includes(status)) return { outcome: 'dead', error }
+  const asked = Math.min(RETRY_AFTER_MS_MAX, (retryAfterS ?? 0) * 1_000)
+  return later(error, attempts, ageMs, asked)
+}
+
+function later(error: string, attempts: number, ageMs: number, askedMs = 0): Result {
+  if (ageMs >= ALERT_DELIVERY_MS_MAX) return { outcome: 'dead', error }
+  const pauseMs = Math.min(RETRY_MS_MAX, RETRY_MS_MIN * 2 ** Math.min(20, attempts))
+  return { outcome: 'retry', error, afterMs: Math.max(pauseMs, askedMs) }
+}

@@ -1,0 +1,300 @@
+/**
+ * Rules of alerts: list, put, read, delete; what was decided, and what a rule would have decided.
+ * A rule belongs to the owner of the token that made it, and has a name among his.
+ */
+
+import type { AskDeps } from '../alerts/ask-windows.ts'
+import { backtest } from '../alerts/backtest.ts'
+import { isOtherQuestion, RULE_BODY, readRuleSettings, taskOf } from '../alerts/rule-settings.ts'
+import type { ObjectSchema, Schema } from '../api/schema.ts'
+import { IngestError, malformed } from '../errors.ts'
+import type { Reply, Route } from '../http/exchange.ts'
+import {
+  type Guard,
+  guardRoute,
+  type HttpRequest,
+  jsonAnswer,
+  requireScope,
+} from '../http/guard.ts'
+import { jsonReply } from '../http/problem.ts'
+import { hasScope, type Principal, tryParseRowId } from '../model/stream.ts'
+import { findStreams, type StreamSource } from '../read/find-streams.ts'
+import { type ReadMembers, readTimeRange } from '../read/read-request.ts'
+import { READ_PROPERTIES } from '../read/schemas.ts'
+import type { ClosingStore } from '../store/alerts/closing-store.ts'
+import type { Rule } from '../store/alerts/rule.ts'
+import type { RuleStore } from '../store/alerts/rule-store.ts'
+import type { TransitionStore } from '../store/alerts/transition-store.ts'
+import type { WindowStore } from '../store/alerts/window-store.ts'
+import {
+  BACKTEST,
+  backtestJson,
+  DECIDED_WINDOW,
+  decidedWindowJson,
+  GROUP_STATE,
+  groupStateJson,
+  RULE,
+  ruleJson,
+  TRANSITION,
+  transitionJson,
+} from './alert-answers.ts'
+import { HISTORY_QUERY, historyPage, nextOf } from './alert-pages.ts'
+import { ID_PAGE_QUERY, idPageSchema, replyIdPage } from './id-page.ts'
+
+/** Where rules are, and what they are asked with. */
+export interface AlertParts {
+  readonly rules: RuleStore
+  readonly transitions: TransitionStore
+  readonly windows: WindowStore
+  readonly closing: Pick<ClosingStore, 'read'>
+  readonly ask: AskDeps
+}
+
+export interface AlertRoutesDeps extends Guard {
+  readonly alerts: AlertParts
+  readonly streams: StreamSource
+  readonly nowMs: () => number
+}
+
+const COLLECTION = '/v1/alerts/rules'
+const ONE = '/v1/alerts/rules/:rule'
+/** Not all digits: those are ids. */
+const NAME = /^[A-Za-z_][A-Za-z0-9_.-]{0,127}$/
+const NS_PER_MS = 1_000_000n
+const MATCH: Readonly<Record<string, Schema>> = {
+  'If-Match': { type: 'string', description: 'The `ETag` that is to be replaced; else 412' },
+  'If-None-Match': { type: 'string', description: '`*`: only if there is none of the name' },
+}
+
+export function alertRoutes(deps: AlertRoutesDeps): Route[] {
+  return [...ruleRoutes(deps), ...historyRoutes(deps), backtestRoute(deps)]
+}
+
+function ruleRoutes(deps: AlertRoutesDeps): Route[] {
+  return [
+    guardRoute(deps, {
+      method: 'GET',
+      pattern: COLLECTION,
+      operationId: 'listAlertRules',
+      summary: 'List rules of alerts',
+      tag: 'Alerts',
+      scope: 'alerts:read',
+      query: ID_PAGE_QUERY,
+      answers: { 200: jsonAnswer('In the order of creation', idPageSchema('rules', RULE)) },
+      run: async ({ principal, query }) => {
+        const owner = hasScope(principal, 'admin') ? undefined : principal.owner
+        return await replyIdPage('rules', query, {
+          read: (page) => {
+            const within = principal.streamIds && [...principal.streamIds]
+            return deps.alerts.rules.list(owner, page, within)
+          },
+          idOf: ({ ruleId }) => ruleId,
+          write: (rule) => JSON.stringify(ruleJson(rule)),
+        })
+      },
+    }),
+    guardRoute(deps, {
+      method: 'PUT',
+      pattern: ONE,
+      operationId: 'putAlertRule',
+      summary: 'Make a rule, or replace it',
+      tag: 'Alerts',
+      scope: 'alerts:write',
+      headers: MATCH,
+      body: RULE_BODY,
+      answers: {
+        200: jsonAnswer('The rule as it is now', RULE),
+        201: jsonAnswer('A new rule', RULE),
+      },
+      run: async (request) => await putRule(deps, request),
+    }),
+    guardRoute(deps, {
+      method: 'GET',
+      pattern: ONE,
+      operationId: 'getAlertRule',
+      summary: 'Read a rule',
+      tag: 'Alerts',
+      scope: 'alerts:read',
+      answers: { 200: jsonAnswer('The rule; `ETag` has its version', RULE) },
+      run: async (request) => ruleReply(200, await findRule(deps, request)),
+    }),
+    guardRoute(deps, {
+      method: 'DELETE',
+      pattern: ONE,
+      operationId: 'deleteAlertRule',
+      summary: 'Delete a rule',
+      tag: 'Alerts',
+      scope: 'alerts:write',
+      headers: { 'If-Match': MATCH['If-Match']! },
+      answers: { 204: { description: 'Deleted; what fired is resolved' } },
+      run: async (request) => {
+        const rule = await findRule(deps, request)
+        assertMatch(request, rule)
+        await deps.alerts.rules.delete(rule)
+        return { status: 204 }
+      },
+    }),
+  ]
+}
+
+async function putRule(deps: AlertRoutesDeps, request: HttpRequest): Promise<Reply> {
+  const { principal, params, body } = request
+  const name = params[0] ?? ''
+  if (!NAME.test(name)) throw malformed(`the name of a rule must match ${NAME.source}`)
+  // It reads with the rights of who makes it.
+  requireScope(principal, 'events:read')
+  const settings = readRuleSettings(body as ReadMembers)
+  await findStreams(deps.streams, principal, settings.streams)
+  const { everyMs, delayMs } = taskOf(settings)
+  const { owner, streamIds } = principal
+  const { rule, isNew } = await deps.alerts.rules.put({
+    rights: {
+      owner,
+      asAdmin: hasScope(principal, 'admin'),
+      streamIds: streamIds && [...streamIds].sort((a, b) => a - b),
+    },
+    ...{ name, settings, everyMs, delayMs },
+    isOther: (before) => isOtherQuestion(before, settings),
+    assertMatch: (before) => {
+      if (before !== undefined && !isSeen(principal, before)) throw nameTaken()
+      assertMatch(request, before)
+    },
+  })
+  return ruleReply(isNew ? 201 : 200, rule)
+}
+
+function historyRoutes(deps: AlertRoutesDeps): Route[] {
+  const shared = { method: 'GET', tag: 'Alerts', scope: 'alerts:read' } as const
+  return [
+    guardRoute(deps, {
+      ...shared,
+      pattern: `${ONE}/groups`,
+      operationId: 'listAlertGroups',
+      summary: 'The states of the groups of a rule',
+      answers: {
+        200: jsonAnswer('The last that changed first', {
+          type: 'object',
+          properties: { groups: { type: 'array', items: GROUP_STATE } },
+        }),
+      },
+      run: async (request) => {
+        const { ruleId } = await findRule(deps, request)
+        const groups = await deps.alerts.windows.readGroups(ruleId)
+        return jsonReply(200, { groups: groups.map(groupStateJson) })
+      },
+    }),
+    guardRoute(deps, {
+      ...shared,
+      pattern: `${ONE}/transitions`,
+      operationId: 'listAlertTransitions',
+      summary: 'What became of the groups of a rule, and of itself',
+      query: HISTORY_QUERY,
+      answers: { 200: jsonAnswer('The newest first', idPageSchema('transitions', TRANSITION)) },
+      run: async (request) => {
+        const { ruleId } = await findRule(deps, request)
+        const page = historyPage(request)
+        const found = await deps.alerts.transitions.list(ruleId, page)
+        const next = nextOf(page, found, ({ transitionId }) => transitionId)
+        return jsonReply(200, { transitions: found.map(transitionJson), next })
+      },
+    }),
+    guardRoute(deps, {
+      ...shared,
+      pattern: `${ONE}/windows`,
+      operationId: 'listAlertWindows',
+      summary: 'What was decided of the windows of a rule',
+      query: HISTORY_QUERY,
+      answers: { 200: jsonAnswer('The newest first', idPageSchema('windows', DECIDED_WINDOW)) },
+      run: async (request) => {
+        const { ruleId } = await findRule(deps, request)
+        const page = historyPage(request)
+        const found = await deps.alerts.windows.list(ruleId, page)
+        const next = nextOf(page, found, ({ untilMs }) => untilMs)
+        return jsonReply(200, { windows: found.map(decidedWindowJson), next })
+      },
+    }),
+  ]
+}
+
+const BACKTEST_BODY: ObjectSchema = {
+  type: 'object',
+  properties: {
+    rule: { ...RULE_BODY, description: 'As it would be put' },
+    from: { ...READ_PROPERTIES.from, description: 'When the rule would have been made' },
+    to: READ_PROPERTIES.to,
+  },
+  required: ['rule', 'from'],
+}
+
+function backtestRoute(deps: AlertRoutesDeps): Route {
+  return guardRoute(deps, {
+    method: 'POST',
+    pattern: '/v1/alerts/backtest',
+    operationId: 'backtestAlertRule',
+    summary: 'What a rule would have decided over a past range',
+    tag: 'Alerts',
+    scope: 'events:read',
+    body: BACKTEST_BODY,
+    answers: { 200: jsonAnswer('As if it had been made at `from`', BACKTEST) },
+    run: async ({ principal, body, signal }) => {
+      const members = body as ReadMembers
+      const settings = readRuleSettings(members.rule as ReadMembers)
+      const { fromNs, toNs } = readTimeRange(members, deps.nowMs())
+      const { alerts } = deps
+      const streams = await findStreams(deps.streams, principal, settings.streams)
+      const closed = await alerts.closing.read()
+      if (closed === undefined) throw new IngestError('unavailable', 'this node has no lease now')
+      const range = {
+        fromMs: Number(fromNs / NS_PER_MS),
+        toMs: Number(toNs / NS_PER_MS),
+        closedMs: closed.closedMs,
+      }
+      const tested = await backtest(alerts.ask, { settings, streams, range }, signal)
+      return jsonReply(200, backtestJson(tested))
+    },
+  })
+}
+
+/** By its id, or by its name among the principal's own. Throws `not_found`. */
+async function findRule(
+  { alerts: { rules } }: AlertRoutesDeps,
+  { principal, params }: HttpRequest,
+): Promise<Rule> {
+  const text = params[0] ?? ''
+  const id = tryParseRowId(text)
+  const rule = await (id === undefined ? rules.findNamed(principal.owner, text) : rules.find(id))
+  if (rule !== undefined && isSeen(principal, rule)) return rule
+  throw new IngestError('not_found', 'there is no rule with this name or id')
+}
+
+/** An owner's rules, an admin's are all; with a token that is limited, those that are as well. */
+function isSeen(principal: Principal, { owner, streamIds }: Rule): boolean {
+  if (owner !== principal.owner && !hasScope(principal, 'admin')) return false
+  const { streamIds: limit } = principal
+  return limit === undefined || streamIds?.every((id) => limit.has(id)) === true
+}
+
+function assertMatch({ headers }: HttpRequest, rule: Rule | undefined): void {
+  if (headers['if-none-match'] === '*' && rule !== undefined) throw changedMeanwhile()
+  const wanted = headers['if-match']
+  if (wanted === undefined || (wanted === '*' && rule !== undefined)) return
+  const tags = wanted.split(',').map((tag) => tag.trim())
+  if (rule === undefined || !tags.includes(etagOf(rule))) throw changedMeanwhile()
+}
+
+function changedMeanwhile(): IngestError {
+  const text = 'the rule has another version by now; read it again, then change it'
+  return new IngestError('precondition_failed', text)
+}
+
+function nameTaken(): IngestError {
+  return new IngestError('conflict', 'the owner has a rule of this name that this token cannot see')
+}
+
+function etagOf({ version }: Rule): string {
+  return `"${version}"`
+}
+
+function ruleReply(status: number, rule: Rule): Reply {
+  return { ...jsonReply(status, ruleJson(rule)), headers: [['ETag', etagOf(rule)]] }
+}

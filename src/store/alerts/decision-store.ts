@@ -1,0 +1,320 @@
+/**
+ * Decisions of windows: each is one transaction that moves the rule's cursor from where it was, and
+ * has the states, the transitions and the messages. It asserts the lease of this node and is made
+ * in the session that holds the evaluator's lock (`worker-lock.ts`). So of any number of processes,
+ * also one that wakes up late, each window is decided by one, once.
+ */
+import type { Queryable } from '../postgres.ts'
+import { STORE_NOW_MS } from '../raw/clock-guard.ts'
+import type { NodeIdentity } from '../under-lease.ts'
+import type { Rule } from './rule.ts'
+import { RULE_COLUMNS, type RuleRow, toRule } from './rule-rows.ts'
+import { insertTransitions, type NewTransition } from './transitions-sql.ts'
+
+/** A group's state to store. */
+export interface StoredState {
+  readonly fingerprint: string
+  readonly groupJson: string
+  readonly state: 'inactive' | 'pending' | 'firing'
+  readonly breaches: readonly boolean[]
+  readonly unmet: number | undefined
+  readonly sinceMs: number
+  readonly firedMs: number | undefined
+  readonly seenMs: number
+  readonly value: number | undefined
+}
+
+/** A window that was decided, or with `gap` those that were given up. */
+export interface StoredWindow {
+  readonly fromMs: number
+  readonly untilMs: number
+  readonly outcome: 'clear' | 'breach' | 'no_data' | 'gap'
+  readonly events: number
+  readonly groupCount: number
+  readonly uncounted: number
+  readonly breachCount: number
+  readonly value: number | undefined
+}
+
+export interface NewDecision {
+  readonly window: StoredWindow
+  /** Groups whose state is another, or new; and the fingerprints of those to forget. */
+  readonly changed: readonly StoredState[]
+  readonly forgotten: readonly string[]
+  readonly transitions: readonly NewTransition[]
+}
+
+export interface DueRules {
+  readonly nowMs: number
+  readonly rules: readonly Rule[]
+}
+
+/** A window of event time, as it was decided. */
+export interface OpenWindow {
+  readonly rule: Rule
+  readonly untilMs: number
+  readonly outcome: StoredWindow['outcome']
+  readonly events: number
+}
+
+interface StateRow {
+  readonly rule_id: number
+  readonly fingerprint: string
+  readonly group_json: string
+  readonly state: StoredState['state']
+  readonly breaches: string
+  readonly unmet: number | null
+  readonly since_ms: string
+  readonly fired_ms: string | null
+  readonly seen_ms: string
+  readonly value: number | null
+}
+
+const STATE_COLUMNS =
+  'rule_id, fingerprint, group_json, state, breaches, unmet, since_ms, fired_ms, seen_ms, value'
+
+export class DecisionStore {
+  readonly #session: Queryable
+  readonly #node: NodeIdentity
+  /** Ends with the last of those that wait for the session: transactions come one by one. */
+  #last: Promise<unknown> = Promise.resolve()
+
+  constructor(session: Queryable, node: NodeIdentity) {
+    this.#session = session
+    this.#node = node
+  }
+
+  /** Rules with a window that is over by PostgreSQL's clock, or that are ahead of it. */
+  async readDue(limit: number): Promise<DueRules> {
+    const { rows } = await this.#inTurn((sql) =>
+      sql.query<RuleRow & { readonly now_ms: number }>(
+        `SELECT ${RULE_COLUMNS}, now_ms FROM (SELECT ${STORE_NOW_MS} AS now_ms) AS clock
+         LEFT JOIN alert_rules ON NOT paused AND (retry_at IS NULL OR retry_at <= now())
+           AND (cursor_ms + every_ms + delay_ms <= now_ms OR cursor_ms > now_ms)
+        ORDER BY cursor_ms, rule_id LIMIT $1`,
+        [limit],
+      ),
+    )
+    const rules = rows.filter((row) => row.rule_id !== null).map(toRule)
+    return { nowMs: rows[0]?.now_ms ?? 0, rules }
+  }
+
+  /** By rule. */
+  async readStates(ruleIds: readonly number[]): Promise<ReadonlyMap<number, StoredState[]>> {
+    return await this.#inTurn((sql) => readStates(sql, ruleIds))
+  }
+
+  /** False when the rule was changed meanwhile, or another process has decided the window. */
+  async decide(rule: Rule, decision: NewDecision): Promise<boolean> {
+    return await this.#transaction(rule, decision.window.untilMs, async (sql) => {
+      const { ruleId } = rule
+      if (decision.forgotten.length > 0) {
+        await sql.query(
+          'DELETE FROM alert_states WHERE rule_id = $1 AND fingerprint = ANY ($2::text[])',
+          [ruleId, decision.forgotten],
+        )
+      }
+      await writeStates(sql, ruleId, decision.changed)
+      await writeWindow(sql, rule, decision.window)
+      await insertTransitions(sql, rule, decision.transitions)
+    })
+  }
+
+  /**
+   * Of a rule whose windows are ahead of PostgreSQL's clock, as that was set back: it begins anew
+   * at `untilMs`. What it decided of times to come is forgotten.
+   */
+  async setBack(rule: Rule, untilMs: number, told: NewTransition): Promise<boolean> {
+    return await this.#transaction(rule, untilMs, async (sql) => {
+      await sql.query('DELETE FROM alert_windows WHERE rule_id = $1 AND until_ms > $2', [
+        rule.ruleId,
+        untilMs,
+      ])
+      await insertTransitions(sql, rule, [told])
+    })
+  }
+
+  /** A try that failed; with `told` it is told, once for all failures in a row. */
+  async recordFailure(
+    { ruleId, version, cursorMs, ...rule }: Rule,
+    problem: string,
+    retryMs: number,
+    told: NewTransition | undefined,
+  ): Promise<void> {
+    await this.#run(async (sql) => {
+      const { rowCount } = await sql.query(
+        `UPDATE alert_rules SET failures = failures + 1, problem = $4,
+           retry_at = now() + $5 * interval '1 millisecond', is_told = is_told OR $6::boolean
+         WHERE rule_id = $1 AND version = $2 AND cursor_ms = $3 AND NOT ($6::boolean AND is_told)`,
+        [ruleId, version, cursorMs, problem, retryMs, told !== undefined],
+      )
+      if (rowCount === 0) return false
+      if (told !== undefined) {
+        await insertTransitions(sql, { ...rule, ruleId, version }, [told])
+      }
+      return true
+    })
+  }
+
+  /** Windows of event time that are to be looked at once more, by rule and time. */
+  async readOpen(closedMs: number, lateMs: number, limit: number): Promise<OpenWindow[]> {
+    const { rows } = await this.#inTurn((sql) =>
+      sql.query<RuleRow & { until_ms: string; outcome: StoredWindow['outcome']; events: string }>(
+        `SELECT ${RULE_COLUMNS}, w.until_ms, w.outcome, w.event_count AS events
+           FROM alert_windows w JOIN alert_rules USING (rule_id)
+          WHERE w.is_open AND w.rule_version = version AND NOT paused
+            AND w.until_ms + delay_ms + $2 <= $1
+          ORDER BY rule_id, w.until_ms LIMIT $3`,
+        [closedMs, lateMs, limit],
+      ),
+    )
+    return rows.map((row) => ({
+      ...{ rule: toRule(row), untilMs: Number(row.until_ms) },
+      ...{ outcome: row.outcome, events: Number(row.events) },
+    }))
+  }
+
+  /** A window was looked at once more, and is so now. False when that was done before. */
+  async correct(
+    rule: Rule,
+    { untilMs, outcome, events }: Omit<OpenWindow, 'rule'>,
+    late: { readonly events: number; readonly told: NewTransition | undefined },
+  ): Promise<boolean> {
+    return await this.#run(async (sql) => {
+      const { rowCount } = await sql.query(
+        `UPDATE alert_windows SET is_open = false, late_events = $3, outcome = $4,
+           event_count = $5 WHERE rule_id = $1 AND until_ms = $2 AND is_open`,
+        [rule.ruleId, untilMs, late.events, outcome, events],
+      )
+      if (rowCount === 0) return false
+      await insertTransitions(sql, rule, late.told === undefined ? [] : [late.told])
+      return true
+    })
+  }
+
+  /** Forgets what is older than this; so many rows of a table at a time. */
+  async forgetBefore(keptMs: number, limit: number): Promise<void> {
+    const old = "< now() - $1 * interval '1 millisecond'"
+    for (const [table, key] of [
+      ['alert_windows', 'decided_at'],
+      ['alert_transitions', 'decided_at'],
+      ['alert_outbox', 'created_at'],
+    ] as const) {
+      const forget = `DELETE FROM ${table} WHERE ctid = ANY (ARRAY(
+           SELECT ctid FROM ${table} WHERE ${key} ${old} LIMIT $2))`
+      await this.#inTurn((sql) => sql.query(forget, [keptMs, limit]))
+    }
+  }
+
+  async #transaction(
+    { ruleId, version, cursorMs }: Rule,
+    untilMs: number,
+    write: (sql: Queryable) => Promise<void>,
+  ): Promise<boolean> {
+    return await this.#run(async (sql) => {
+      const { rowCount } = await sql.query(
+        `UPDATE alert_rules SET cursor_ms = $4, failures = 0, problem = NULL, retry_at = NULL,
+           is_told = false
+         WHERE rule_id = $1 AND version = $2 AND cursor_ms = $3 AND NOT paused`,
+        [ruleId, version, cursorMs, untilMs],
+      )
+      if (rowCount === 0) return false
+      await write(sql)
+      return true
+    })
+  }
+
+  /** What fails in the session ends it, and the transaction with it. */
+  #run(work: (sql: Queryable) => Promise<boolean>): Promise<boolean> {
+    const { nodeId, epoch } = this.#node
+    return this.#inTurn(async (sql) => {
+      await sql.query('BEGIN')
+      try {
+        await sql.query('CALL assert_node_lease($1::smallint, $2)', [nodeId, String(epoch)])
+        const isDone = await work(sql)
+        await sql.query(isDone ? 'COMMIT' : 'ROLLBACK')
+        return isDone
+      } catch (cause) {
+        await sql.query('ROLLBACK').catch(() => undefined) // A lost session has rolled back.
+        throw cause
+      }
+    })
+  }
+
+  #inTurn<T>(work: (sql: Queryable) => Promise<T>): Promise<T> {
+    const turn = this.#last.then(() => work(this.#session))
+    this.#last = turn.catch(() => undefined)
+    return turn
+  }
+}
+
+/** By rule. Throws `StoreError`. */
+export async function readStates(
+  sql: Queryable,
+  ruleIds: readonly number[],
+): Promise<ReadonlyMap<number, StoredState[]>> {
+  const { rows } = await sql.query<StateRow>(
+    `SELECT ${STATE_COLUMNS} FROM alert_states WHERE rule_id = ANY ($1::integer[])
+      ORDER BY rule_id, since_ms DESC, fingerprint`,
+    [ruleIds],
+  )
+  const states = new Map<number, StoredState[]>(ruleIds.map((ruleId) => [ruleId, []]))
+  for (const row of rows) states.get(row.rule_id)?.push(toState(row))
+  return states
+}
+
+function toState(row: StateRow): StoredState {
+  return {
+    fingerprint: row.fingerprint,
+    groupJson: row.group_json,
+    state: row.state,
+    breaches: [...row.breaches].map((each) => each === '1'),
+    unmet: row.unmet ?? undefined,
+    sinceMs: Number(row.since_ms),
+    firedMs: row.fired_ms === null ? undefined : Number(row.fired_ms),
+    seenMs: Number(row.seen_ms),
+    value: row.value ?? undefined,
+  }
+}
+
+async function writeStates(
+  sql: Queryable,
+  ruleId: number,
+  states: readonly StoredState[],
+): Promise<void> {
+  if (states.length === 0) return
+  await sql.query(
+    `INSERT INTO alert_states (${STATE_COLUMNS})
+     SELECT $1, * FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::integer[],
+       $7::bigint[], $8::bigint[], $9::bigint[], $10::float8[])
+     ON CONFLICT (rule_id, fingerprint) DO UPDATE SET state = excluded.state,
+       breaches = excluded.breaches, unmet = excluded.unmet, since_ms = excluded.since_ms,
+       fired_ms = excluded.fired_ms, seen_ms = excluded.seen_ms, value = excluded.value`,
+    [
+      ruleId,
+      states.map(({ fingerprint }) => fingerprint),
+      states.map(({ groupJson }) => groupJson),
+      states.map(({ state }) => state),
+      states.map(({ breaches }) => breaches.map((each) => (each ? '1' : '0')).join('')),
+      states.map(({ unmet }) => unmet ?? null),
+      states.map(({ sinceMs }) => sinceMs),
+      states.map(({ firedMs }) => firedMs ?? null),
+      states.map(({ seenMs }) => seenMs),
+      states.map(({ value }) => value ?? null),
+    ],
+  )
+}
+
+async function writeWindow(sql: Queryable, rule: Rule, window: StoredWindow): Promise<void> {
+  const { fromMs, untilMs, outcome, events, groupCount, uncounted, breachCount, value } = window
+  const isOpen = rule.settings.time_basis === 'event_time' && outcome !== 'gap'
+  await sql.query(
+    `INSERT INTO alert_windows (rule_id, until_ms, from_ms, rule_version, outcome, event_count,
+       group_count, uncounted, breach_count, value, is_open)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+    [
+      ...[rule.ruleId, untilMs, fromMs, rule.version, outcome, events],
+      ...[groupCount, uncounted, breachCount, value ?? null, isOpen],
+    ],
+  )
+}

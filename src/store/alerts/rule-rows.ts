@@ -1,0 +1,42 @@
+import type { StreamId } from '../../model/stream.ts'
+import type { Rule, RuleSettings } from './rule.ts'
+
+const msOf = (column: string) => `floor(extract(epoch FROM ${column}) * 1000)::float8`
+
+export const RULE_COLUMNS = `rule_id, owner, name, as_admin, stream_ids, settings, version,
+  cursor_ms, failures, problem, is_told, ${msOf('created_at')} AS created_at_ms,
+  ${msOf('updated_at')} AS updated_at_ms`
+
+export interface RuleRow {
+  readonly rule_id: number
+  readonly owner: string
+  readonly name: string
+  readonly as_admin: boolean
+  readonly stream_ids: readonly number[] | null
+  readonly settings: string
+  readonly version: number
+  readonly cursor_ms: string
+  readonly failures: number
+  readonly problem: string | null
+  readonly is_told: boolean
+  readonly created_at_ms: number
+  readonly updated_at_ms: number
+}
+
+export function toRule(row: RuleRow): Rule {
+  return {
+    ruleId: row.rule_id,
+    owner: row.owner,
+    name: row.name,
+    asAdmin: row.as_admin,
+    streamIds: (row.stream_ids ?? undefined) as readonly StreamId[] | undefined,
+    settings: JSON.parse(row.settings) as RuleSettings,
+    version: row.version,
+    cursorMs: Number(row.cursor_ms),
+    failures: row.failures,
+    problem: row.problem ?? undefined,
+    isTold: row.is_told,
+    createdAtMs: row.created_at_ms,
+    updatedAtMs: row.updated_at_ms,
+  }
+}

@@ -1,0 +1,161 @@
+/** What the evaluator asks, answered from a list of events; and rules kept in memory. */
+import type { AskDeps } from '../../src/alerts/ask-windows.ts'
+import { readRuleSettings, taskOf } from '../../src/alerts/rule-settings.ts'
+import type { SegmentId } from '../../src/model/segment-id.ts'
+import type { Stream, StreamId } from '../../src/model/stream.ts'
+import type {
+  DecisionStore,
+  NewDecision,
+  StoredState,
+} from '../../src/store/alerts/decision-store.ts'
+import type { Rule } from '../../src/store/alerts/rule.ts'
+import type { NewTransition } from '../../src/store/alerts/transitions-sql.ts'
+import type { AggregateTask } from '../../src/store/projection/reads/aggregate-store.ts'
+import { unknownCatalog } from '../store/projection/compile/test-catalog.ts'
+
+export const STREAM = { streamId: 1, name: 'web', textFields: [] } as unknown as Stream
+const NS_PER_MS = 1_000_000n
+
+export interface TimedEvent {
+  readonly ms: number
+  readonly service: string
+}
+
+/** Counts events by time, and by service where groups are asked for. */
+export class CountedEvents implements AskDeps {
+  events: TimedEvent[] = []
+  /** Up to where all are in the projection. */
+  asOfMs = Number.POSITIVE_INFINITY
+  removedBefore = 0n as SegmentId
+  /** Thrown instead of an answer. */
+  fault: Error | undefined
+  /** Ranges that were asked for, in ms. */
+  readonly asked: [fromMs: number, toMs: number][] = []
+
+  readonly openStreams = async () => ({
+    sources: [
+      {
+        streamId: 1 as StreamId,
+        catalog: unknownCatalog(1 as StreamId, []),
+        removedBefore: this.removedBefore,
+      },
+    ],
+    asOfMs: this.asOfMs,
+  })
+
+  readonly runAggregate = async ({ fromNs, toNs, keys, aggregates }: AggregateTask) => {
+    const [fromMs, toMs] = [Number(fromNs / NS_PER_MS), Number(toNs / NS_PER_MS)]
+    this.asked.push([fromMs, toMs])
+    if (this.fault !== undefined) throw this.fault
+    const isGrouped = keys.some(({ kind }) => kind !== 'bucket')
+    const [buckets] = keys.flatMap((key) => (key.kind === 'bucket' ? [key.buckets] : []))
+    const counts = new Map<string, number>()
+    let total = 0n
+    for (const { ms, service } of this.events) {
+      if (ms < fromMs || ms >= toMs) continue
+      const bucket = buckets && Math.floor((ms - buckets.startMs) / buckets.stepMs)
+      const key = JSON.stringify([bucket ?? null, isGrouped ? service : null])
+      counts.set(key, (counts.get(key) ?? 0) + 1)
+      total++
+    }
+    const rows = [...counts].map(([key, count]) => {
+      const [bucket, service] = JSON.parse(key) as [number | null, string | null]
+      const group = service === null ? [] : [{ kind: 'string' as const, text: service }]
+      const values = aggregates.map(() => String(count))
+      return { group, isOthers: false, bucket: bucket ?? undefined, values, leftOut: [0, 0] }
+    })
+    // As of the engine: without groups there is always a row.
+    if (rows.length === 0 && keys.length === 0) {
+      const values = aggregates.map(() => '0')
+      rows.push({ group: [], isOthers: false, bucket: undefined, values, leftOut: [0, 0] })
+    }
+    const groups = new Set(rows.map(({ group }) => JSON.stringify(group))).size
+    const stats = { rowsRead: 0, engineMs: 0 }
+    return { rows, total, groups, isEstimated: false, stats }
+  }
+}
+
+interface KeptRule {
+  rule: Rule
+  readonly states: Map<string, StoredState>
+  readonly decided: NewDecision[]
+  readonly told: NewTransition[]
+  retryAtMs: number
+}
+
+/** As `DecisionStore`, in memory. */
+export class KeptDecisions
+  implements Pick<DecisionStore, 'readDue' | 'readStates' | 'decide' | 'setBack' | 'recordFailure'>
+{
+  nowMs: number
+  readonly #rules = new Map<number, KeptRule>()
+
+  constructor(nowMs: number) {
+    this.nowMs = nowMs
+  }
+
+  add(changes: object, cursorMs = this.nowMs): KeptRule {
+    const settings = readRuleSettings({
+      condition: { op: '>', value: 1 },
+      window: '1m',
+      channels: ['ops'],
+      ...changes,
+    })
+    const ruleId = this.#rules.size + 1
+    const { everyMs } = taskOf(settings)
+    const rule: Rule = {
+      ...{ ruleId, name: `rule${ruleId}`, owner: 'ann', asAdmin: false, streamIds: undefined },
+      ...{ settings, version: 1, createdAtMs: 0, updatedAtMs: 0, failures: 0 },
+      ...{ cursorMs: Math.floor(cursorMs / everyMs) * everyMs, problem: undefined, isTold: false },
+    }
+    const kept = { rule, states: new Map(), decided: [], told: [], retryAtMs: 0 }
+    this.#rules.set(ruleId, kept)
+    return kept
+  }
+
+  async readDue() {
+    const due = [...this.#rules.values()].filter(({ rule, retryAtMs }) => {
+      const { everyMs, delayMs } = taskOf(rule.settings)
+      const isOver = rule.cursorMs + everyMs + delayMs <= this.nowMs
+      return retryAtMs <= this.nowMs && (isOver || rule.cursorMs > this.nowMs)
+    })
+    return { nowMs: this.nowMs, rules: due.map(({ rule }) => rule) }
+  }
+
+  async readStates(ruleIds: readonly number[]) {
+    return new Map(ruleIds.map((id) => [id, [...this.#rules.get(id)!.states.values()]]))
+  }
+
+  async decide(rule: Rule, decision: NewDecision): Promise<boolean> {
+    const kept = this.#rules.get(rule.ruleId)!
+    if (kept.rule.cursorMs !== rule.cursorMs || kept.rule.version !== rule.version) return false
+    kept.decided.push(decision)
+    for (const each of decision.forgotten) kept.states.delete(each)
+    for (const each of decision.changed) kept.states.set(each.fingerprint, each)
+    kept.told.push(...decision.transitions)
+    const fresh = { failures: 0, problem: undefined, isTold: false }
+    kept.rule = { ...kept.rule, ...fresh, cursorMs: decision.window.untilMs }
+    kept.retryAtMs = 0
+    return true
+  }
+
+  async setBack(rule: Rule, untilMs: number, told: NewTransition): Promise<boolean> {
+    const kept = this.#rules.get(rule.ruleId)!
+    kept.rule = { ...kept.rule, cursorMs: untilMs }
+    kept.told.push(told)
+    return true
+  }
+
+  async recordFailure(
+    rule: Rule,
+    problem: string,
+    retryMs: number,
+    told: NewTransition | undefined,
+  ): Promise<void> {
+    const kept = this.#rules.get(rule.ruleId)!
+    const isTold = kept.rule.isTold || told !== undefined
+    kept.rule = { ...kept.rule, failures: kept.rule.failures + 1, problem, isTold }
+    kept.retryAtMs = this.nowMs + retryMs
+    if (told !== undefined) kept.told.push(told)
+  }
+}
