@@ -7,10 +7,11 @@
  * from what is in sight; axe looks at each step.
  */
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import type { KeyInput, Page } from 'puppeteer-core'
+import { eventually } from '../../store/temporary.ts'
 import { Api } from '../../support/api.ts'
 import {
   clickOn,
@@ -169,11 +170,12 @@ async function assertTrace(): Promise<void> {
 
 async function assertExported(): Promise<void> {
   await untilShown(page, 'Complete')
-  const files = readdirSync(downloads).filter((name) => name.endsWith('.ndjson'))
-  const lines = readFileSync(join(downloads, files.at(-1)!), 'utf8')
-    .trim()
-    .split('\n')
+  const files = () => readdirSync(downloads).filter((name) => name.endsWith('.ndjson'))
+  await eventually('the file is there', () => files().length === 1)
+  const path = join(downloads, files()[0]!)
+  const lines = readFileSync(path, 'utf8').trim().split('\n')
   assert.equal(lines.length, 3, lines.join('\n'))
+  rmSync(path)
 }
 
 async function readLink(): Promise<string> {
