@@ -111,7 +111,8 @@ async function rowsInSight(): Promise<readonly { text: string; index: number }[]
   return (await page.evaluate(`[...document.querySelectorAll('.event-place > .event-row')]
     .filter((row) => {
       const { left, top, bottom } = row.getBoundingClientRect()
-      return top > 0 && bottom <= innerHeight && row.contains(document.elementFromPoint(left + 99, top + 9))
+      const isOnTop = row.contains(document.elementFromPoint(left + 99, top + 9))
+      return top > 0 && bottom <= innerHeight && isOnTop
     })
     .map((row) => ({
       text: row.innerText.replaceAll('\\n', ' '),
