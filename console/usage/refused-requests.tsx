@@ -74,7 +74,8 @@ function drawn(answer: Answer) {
 
 function RefusedTable({ refused }: { refused: readonly Refused[] }) {
   return (
-    <div class="scroll">
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: where it scrolls, keys have to reach it.
+    <section class="scroll" tabIndex={0} aria-label="Requests refused">
       <table class="table is-narrow">
         <thead>
           <tr>
@@ -105,6 +106,6 @@ function RefusedTable({ refused }: { refused: readonly Refused[] }) {
           ))}
         </tbody>
       </table>
-    </div>
+    </section>
   )
 }

@@ -83,7 +83,8 @@ function drawn(answer: Answer) {
 function KeyTable({ keys }: Pick<Answer, 'keys'>) {
   const whole = keys.reduce((sum, { bytes }) => sum + bytes, 0)
   return (
-    <div class="scroll">
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: where it scrolls, keys have to reach it.
+    <section class="scroll" tabIndex={0} aria-label="Sent by key">
       <table class="table is-narrow">
         <thead>
           <tr>
@@ -109,6 +110,6 @@ function KeyTable({ keys }: Pick<Answer, 'keys'>) {
           ))}
         </tbody>
       </table>
-    </div>
+    </section>
   )
 }
