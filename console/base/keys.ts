@@ -6,6 +6,7 @@ export type KeyAction =
   | 'live'
   | 'refresh'
   | 'group'
+  | 'histogram'
   | 'export'
   | 'share'
   | 'order'
@@ -18,6 +19,7 @@ const ACTIONS: Readonly<Record<string, KeyAction>> = {
   l: 'live',
   r: 'refresh',
   g: 'group',
+  h: 'histogram',
   e: 'export',
   s: 'share',
   o: 'order',

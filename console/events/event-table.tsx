@@ -18,7 +18,8 @@ import { serviceOf } from './event.ts'
 import { EventRow } from './event-row.tsx'
 import { GapRow, SkipRow } from './gap-rows.tsx'
 import { errorAt } from './level.ts'
-import { useRowKeys } from './row-keys.ts'
+import type { ListActs } from './list-tools.tsx'
+import { goToTrace, useRowKeys } from './row-keys.ts'
 import { indexAt, keyOf, topsOf } from './row-places.ts'
 import { useAnchor, useArrival, useFocus, useView } from './table-view.ts'
 
@@ -35,8 +36,8 @@ export interface TableProps {
   readonly onFill: (from: string | undefined) => void
   /** Loads up to the next error behind the last row, if there is one: then it is the answer. */
   readonly onMoreErrors: () => Promise<EventList | undefined>
-  /** Gets what goes to the next error (1) or the one before (-1). */
-  readonly jump: { current: (step: 1 | -1) => void }
+  /** Gets what the buttons above the list do with it. */
+  readonly acts: { current: ListActs }
 }
 
 export function EventTable(props: TableProps) {
@@ -79,6 +80,10 @@ export function EventTable(props: TableProps) {
     focus(current.value)
   }
   useArrival(list, keys, moveTo)
+  // In another order it begins anew: the next error is the first then.
+  useLayoutEffect(() => {
+    current.value = undefined
+  }, [ask.order])
   const isOpen = (index: number) => rows[index] !== undefined && open.has(keyOf(rows[index]))
   const jump = async (step: 1 | -1) => {
     const to = errorAt(rows, currentIndex, step)
@@ -91,7 +96,10 @@ export function EventTable(props: TableProps) {
   const grid = useRef({ rows, current: currentIndex, isOpen, moveTo, toggle, jump })
   grid.current = { rows, current: currentIndex, isOpen, moveTo, toggle, jump }
   useRowKeys(() => grid.current)
-  props.jump.current = (step) => void grid.current.jump(step)
+  props.acts.current = {
+    jump: (step) => void grid.current.jump(step),
+    trace: () => goToTrace(grid.current),
+  }
   const drawn = useDrawn()
   const shown = Array.from({ length: Math.max(0, last - first) }, (_, i) => first + i)
   const stop = Math.max(0, currentIndex)

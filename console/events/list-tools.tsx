@@ -8,12 +8,20 @@ import { tell } from '../parts/notices.tsx'
 import { hasColors } from '../text/colors.ts'
 import { isError } from './level.ts'
 
-interface ToolsProps {
-  readonly ask: Ask
-  readonly jump: { readonly current: (step: 1 | -1) => void }
+/** What is done with the list from outside. */
+export interface ListActs {
+  /** To the next error (1), or the one before (-1). */
+  readonly jump: (step: 1 | -1) => void
+  /** To the trace of the current event. */
+  readonly trace: () => void
 }
 
-export function ListTools({ ask, jump }: ToolsProps) {
+interface ToolsProps {
+  readonly ask: Ask
+  readonly acts: { readonly current: ListActs }
+}
+
+export function ListTools({ ask, acts }: ToolsProps) {
   const isOldest = ask.order === 'oldest'
   return (
     <span class="list-tools" role="group" aria-label="List">
@@ -21,7 +29,7 @@ export function ListTools({ ask, jump }: ToolsProps) {
         type="button"
         class="small"
         title="To the error before, of the query's events (p)"
-        onClick={() => jump.current(-1)}
+        onClick={() => acts.current.jump(-1)}
       >
         ↑ error
       </button>
@@ -29,9 +37,17 @@ export function ListTools({ ask, jump }: ToolsProps) {
         type="button"
         class="small"
         title="To the next error, of the query's events (n)"
-        onClick={() => jump.current(1)}
+        onClick={() => acts.current.jump(1)}
       >
         ↓ error
+      </button>
+      <button
+        type="button"
+        class="small"
+        title="The trace of the event with the focus, in all streams (a)"
+        onClick={() => acts.current.trace()}
+      >
+        trace
       </button>
       <button
         type="button"

@@ -1,15 +1,18 @@
 /**
  * The grid's keys. `j` and `k` go from event to event from anywhere, as the arrows do within the
  * grid; Enter opens and closes; right goes into the fields, left and Escape come back out. `n` and
- * `p` go to the next error and the one before.
+ * `p` go to the next error and the one before; `a` looks for the trace of an event everywhere.
  */
 import { useEffect } from 'preact/hooks'
 import { isTyping } from '../base/keys.ts'
+import { go } from '../base/route.ts'
 import type { Row } from '../explore/event-list.ts'
 import { filterBy } from '../explore/filter-by.ts'
 import { systemClause } from '../explore/filters.ts'
-import type { EventRecord } from './event.ts'
+import { tell } from '../parts/notices.tsx'
+import { type EventRecord, traceOf } from './event.ts'
 import { levelOf } from './level.ts'
+import { everywhere } from './opened-event.ts'
 
 const PAGE_ROWS = 20
 
@@ -56,7 +59,8 @@ function act({ key, target }: KeyboardEvent, grid: Grid): boolean {
     grid.toggle(current)
   } else if ((key === 'f' || key === 'x') && rows[current]?.kind === 'event') {
     filterByLevel(rows[current].event, key === 'x')
-  } else return false
+  } else if (key === 'a') goToTrace(grid)
+  else return false
   return true
 }
 
@@ -77,4 +81,14 @@ function filterByLevel(event: EventRecord, isExcluded: boolean): void {
   const level = levelOf(event)
   if (level === undefined) return
   filterBy(systemClause('_level', level), isExcluded)
+}
+
+/** Of the current event, in all streams. */
+export function goToTrace({ rows, current }: Grid): void {
+  const row = rows[current]
+  const event = row?.kind === 'event' ? row.event : undefined
+  const trace = event && traceOf(event, '_trace_id')
+  if (event === undefined) tell('Go to an event first: j, ↓ error or a click', true)
+  else if (trace === undefined) tell('The event has no trace', true)
+  else go(everywhere(systemClause('_trace_id', trace), event))
 }

@@ -96,10 +96,12 @@ export function useFocus(
   }
 }
 
+/** Moves no more than it must for the next row; what is far away gets room above and below it. */
 function bringIntoSight(element: HTMLElement, top: number): void {
-  if (top < element.scrollTop) element.scrollTop = top
-  const bottom = top + ROW_PX + HEADER_PX
-  if (bottom > element.scrollTop + element.clientHeight) {
-    element.scrollTop = bottom - element.clientHeight
-  }
+  const room = element.clientHeight - HEADER_PX
+  const above = top - element.scrollTop
+  const below = room - above - ROW_PX
+  if (above >= 0 && below >= 0) return
+  if (Math.min(above, below) < -2 * ROW_PX) element.scrollTop = top - room / 4
+  else element.scrollTop = above < 0 ? top : top + ROW_PX - room
 }

@@ -1,5 +1,6 @@
 import { visibleLine } from '../../src/language/visible-text.ts'
 import { formatCount, formatEvents, formatSeconds } from '../base/format.ts'
+import { ownToken } from '../base/rights.ts'
 import { formatTime } from '../base/time.ts'
 import type { AnswerState } from './answer-state.ts'
 import type { Ask } from './ask.ts'
@@ -27,6 +28,9 @@ export function AnswerNote({ ask, list, counts, isStale, lateness }: NoteProps) 
       {rows.length > 0 && <span class="quiet"> · {formatCount(rows.length)} loaded</span>}
       {isLoading && <span class="quiet"> · searching…</span>}
       {state !== undefined && !isLoading && <Covers of="" state={state} />}
+      {ask.streamId === undefined && isLimited() && (
+        <span class="quiet"> · of those streams that this token sees</span>
+      )}
       {counts !== undefined && !isStale && <Covers of="counts " state={counts.state} />}
       {counts !== undefined && !isStale && (
         <span class={counts.state.lagMs >= 10_000 ? 'warn' : 'quiet'}>
@@ -40,6 +44,11 @@ export function AnswerNote({ ask, list, counts, isStale, lateness }: NoteProps) 
       {lateness !== undefined && !isStale && <Late lateness={lateness} />}
     </p>
   )
+}
+
+/** Whoever gave the link may see more. */
+function isLimited(): boolean {
+  return ownToken.value !== undefined && ownToken.value.streams !== '*'
 }
 
 /** Whether the two clocks tell different stories of the range. */

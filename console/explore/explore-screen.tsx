@@ -9,7 +9,7 @@ import { findStream, streams } from '../base/stream.ts'
 import type { ViewInfo } from '../base/view.ts'
 import { AddColumn } from '../events/add-column.tsx'
 import { EventTable } from '../events/event-table.tsx'
-import { ListTools, moreErrors } from '../events/list-tools.tsx'
+import { type ListActs, ListTools, moreErrors } from '../events/list-tools.tsx'
 import { ExportButton } from '../export/export-dialog.tsx'
 import { FirstStart } from '../first-start/first-start.tsx'
 import { ChooseStream } from '../parts/choose-stream.tsx'
@@ -203,7 +203,7 @@ interface RowsProps {
 function Rows({ loader, counted, question, counts, lateness }: RowsProps) {
   const { value: list } = loader.list
   const { ask: current, key, isAsked } = counted
-  const jump = useRef<(step: 1 | -1) => void>(() => undefined)
+  const acts = useRef<ListActs>({ jump: () => undefined, trace: () => undefined })
   const isFailed = list.failure !== undefined
   const isHidden = isFailed && list.code === 'not_found' && current.streamId !== undefined
   const isNothing = list.rows.length === 0 && list.state !== undefined && !list.isLoading
@@ -230,7 +230,7 @@ function Rows({ loader, counted, question, counts, lateness }: RowsProps) {
           />
         )}
         {isAsked && hasTable && <AddColumn />}
-        {isAsked && hasTable && <ListTools ask={current} jump={jump} />}
+        {isAsked && hasTable && <ListTools ask={current} acts={acts} />}
       </div>
       {isAsked && !isFailed && <LinkedEvents ask={current} question={question} list={list} />}
       {isNothing && !isFailed && !current.isLive && <NothingFound ask={current} askKey={key} />}
@@ -243,7 +243,7 @@ function Rows({ loader, counted, question, counts, lateness }: RowsProps) {
           onLoadGap={loadGap}
           onFill={(at) => void loader.fill(at)}
           onMoreErrors={() => moreErrors(loader, current)}
-          jump={jump}
+          acts={acts}
         />
       )}
     </div>

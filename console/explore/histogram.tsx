@@ -1,14 +1,15 @@
 /**
  * Events over time, stacked by level, the worst at the bottom. Dragging selects a stretch as the
  * range; a click on a bar selects its bucket. By keys: the arrows go from bar to bar, with Shift
- * they select, Enter applies the selection.
+ * they select, Enter applies the selection; `h` goes to where the most errors are.
  */
 import { useSignal } from '@preact/signals'
 import { useRef } from 'preact/hooks'
 import { formatCount, formatShortCount } from '../base/format.ts'
 import { setParams } from '../base/route.ts'
 import { formatTime, ticksOf, zone } from '../base/time.ts'
-import { type Bucket, LEVEL_KEYS, totalOf } from './counts.ts'
+import { type Bucket, LEVEL_KEYS, type LevelKey, totalOf } from './counts.ts'
+import { worstOf } from './worst.ts'
 
 const WIDTH = 1_000
 const HEIGHT = 84
@@ -61,21 +62,27 @@ export function Histogram({ buckets, bucketMs, isStale }: HistogramProps) {
     event.preventDefault()
     event.stopPropagation()
   }
-  const pointed = hovered.value === undefined ? undefined : buckets[hovered.value]
+  const told = tip(buckets, bucketMs, drawn.value, hovered.value)
   void zone.value
   return (
     <figure class={isStale ? 'histogram is-stale' : 'histogram'}>
       <div
         class="bars"
+        id="histogram"
         role="slider"
         tabIndex={0}
         aria-label="Events by time"
         aria-valuemin={0}
         aria-valuemax={Math.max(0, buckets.length - 1)}
         aria-valuenow={hovered.value ?? 0}
-        aria-valuetext={pointed ? tip(pointed) : summaryOf(highest)}
-        title="Drag over a stretch to look at it alone"
+        aria-valuetext={told ?? summaryOf(highest)}
+        title="Drag over a stretch to look at it alone; h goes to where the most errors are"
         onKeyDown={onKeyDown}
+        onClick={(event) => {
+          // By its key: what the mouse does is over before there is a click.
+          if (event.detail !== 0) return
+          finish(worstOf(buckets))
+        }}
         onBlur={() => {
           hovered.value = undefined
           drawn.value = undefined
@@ -128,7 +135,7 @@ export function Histogram({ buckets, bucketMs, isStale }: HistogramProps) {
         </svg>
       </div>
       <div class="now mono" aria-hidden="true">
-        {pointed ? tip(pointed) : highest > 0 && `most: ${formatShortCount(highest)}`}
+        {told ?? (highest > 0 && `most: ${formatShortCount(highest)}`)}
       </div>
       <Ticks buckets={buckets} bucketMs={bucketMs} />
     </figure>
@@ -189,9 +196,28 @@ function Bar({ bucket, x, width, highest }: BarProps) {
   )
 }
 
-function tip(bucket: Bucket): string {
-  const parts = LEVEL_KEYS.filter((level) => bucket.counts[level]).map(
-    (level) => `${level} ${formatCount(bucket.counts[level]!)}`,
-  )
-  return `${formatTime(bucket.startMs, 0)}  ${formatCount(totalOf(bucket))}  ${parts.join(', ')}`
+interface Stretch {
+  readonly from: number
+  readonly to: number
+}
+
+/** What is in the stretch that is drawn, or in the bar that is pointed at. */
+function tip(
+  buckets: readonly Bucket[],
+  bucketMs: number,
+  drawn: Stretch | undefined,
+  pointed: number | undefined,
+): string | undefined {
+  const [a, b] = drawn ? [drawn.from, drawn.to] : [pointed ?? -1, pointed ?? -1]
+  const bars = buckets.slice(Math.max(0, Math.min(a, b)), Math.max(a, b) + 1)
+  const [first] = bars
+  if (first === undefined) return undefined
+  const sum = (level: LevelKey) => bars.reduce((all, bar) => all + (bar.counts[level] ?? 0), 0)
+  const parts = LEVEL_KEYS.map((level) => [level, sum(level)] as const)
+    .filter(([, count]) => count > 0)
+    .map(([level, count]) => `${level} ${formatCount(count)}`)
+  const total = bars.reduce((all, bar) => all + totalOf(bar), 0)
+  const end =
+    bars.length > 1 ? ` – ${formatTime(bars.at(-1)!.startMs + bucketMs, 0).slice(11)}` : ''
+  return `${formatTime(first.startMs, 0)}${end}  ${formatCount(total)}  ${parts.join(', ')}`
 }

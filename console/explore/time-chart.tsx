@@ -32,6 +32,8 @@ interface ChartProps {
 }
 
 const HEIGHT_PX = 220
+/** Below it labels stand closer: one alone tells no scale. */
+const LOW_PX = 150
 const COLORS = ['info', 'error', 'warn', 'fatal', 'debug'] as const
 const FONT = '12px system-ui, sans-serif'
 /** As everywhere on the page: 24 hours, the year first. */
@@ -97,7 +99,12 @@ function optionsOf(props: ChartProps, size: Size, Chart: typeof Plot): Plot.Opti
     ...size,
     axes: [
       { ...axis, values: TIME_AXIS, space: 80 },
-      { ...axis, size: 64, values: (_, values) => values.map((value) => format(value)) },
+      {
+        ...axis,
+        size: 64,
+        space: size.height < LOW_PX ? 14 : 30,
+        values: (_, values) => values.map((value) => format(value)),
+      },
     ],
     ...(zone.value === 'utc' && {
       tzDate: (seconds) => Chart.tzDate(new Date(seconds * 1e3), 'UTC'),

@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals'
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import type { Clock } from '../base/clock.ts'
+import { isTyping } from '../base/keys.ts'
 import { setParams } from '../base/route.ts'
 import {
   fromInputValue,
@@ -49,6 +50,13 @@ export function TimePicker() {
     isOpen.value = false
     setParams({ from: preset, to: undefined })
   }
+  const onKeyDown = (event: KeyboardEvent) => {
+    const [preset] = PRESETS[Number(event.key) - 1] ?? []
+    const isPlain = !event.ctrlKey && !event.metaKey && !event.altKey
+    if (preset === undefined || !isPlain || isTyping(event)) return
+    event.preventDefault()
+    choose(preset)
+  }
   return (
     <div class="popover-place" ref={ref}>
       <button
@@ -63,17 +71,21 @@ export function TimePicker() {
         {rangeLabel(from, to)}
       </button>
       {isOpen.value && (
-        <div class="popover" role="dialog" aria-label="Time range">
+        <div class="popover" role="dialog" aria-label="Time range" onKeyDown={onKeyDown}>
           <div class="preset-list">
-            {PRESETS.map(([preset, label]) => (
+            {PRESETS.map(([preset, label], index) => (
               <button
                 key={preset}
                 type="button"
                 class="plain"
                 aria-pressed={preset === from && to === 'now'}
+                aria-keyshortcuts={`${index + 1}`}
                 onClick={() => choose(preset)}
               >
-                {label}
+                {label}{' '}
+                <span class="key" aria-hidden="true">
+                  {index + 1}
+                </span>
               </button>
             ))}
           </div>

@@ -9,12 +9,17 @@ interface DialogProps {
   readonly children: ComponentChildren
 }
 
+/** The first of a form that is filled in; of options that which is chosen. */
+const FIELD = 'form :is(input:enabled:not([type=radio]), input:checked, select, textarea)'
+
 export function Dialog({ title, onClose, isWide = false, children }: DialogProps) {
   const ref = useRef<HTMLDialogElement>(null)
   const titleId = useId()
   useEffect(() => {
     const { activeElement } = document
     ref.current?.showModal()
+    // Not at ✕, the first of all: Enter would close what was opened to be filled in and sent.
+    ref.current?.querySelector<HTMLElement>(FIELD)?.focus()
     return () => {
       if (activeElement instanceof HTMLElement) activeElement.focus()
     }

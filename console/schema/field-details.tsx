@@ -36,7 +36,7 @@ export function FieldDetails({ streamId, path }: { streamId: string; path: strin
       </p>
       {value.numbers !== null && (
         <p class="mono">
-          {NUMBER_FIGURES.map((name) => `${name} ${value.numbers?.[name]}`).join('  ·  ')}
+          {NUMBER_FIGURES.map((name) => `${name} ${figureText(name, value)}`).join('  ·  ')}
         </p>
       )}
       <ol class="top">
@@ -54,6 +54,12 @@ export function FieldDetails({ streamId, path }: { streamId: string; path: strin
       </ol>
     </div>
   )
+}
+
+/** An average has more digits than it means. */
+function figureText(name: (typeof NUMBER_FIGURES)[number], { numbers }: FieldStats): string {
+  const figure = numbers?.[name]
+  return String(name === 'average' ? Number(figure?.toPrecision(6)) : figure)
 }
 
 /** In backquotes only what the service would take for a name in them: `[]` is of arrays here. */

@@ -7,7 +7,7 @@ import { parse } from '../../src/language/parse.ts'
 import { visibleLine } from '../../src/language/visible-text.ts'
 import { ApiError, callJson, failureText } from '../base/api.ts'
 import { fieldListText, fieldOfApi } from '../base/field.ts'
-import { type ViewInfo, viewOf } from '../base/view.ts'
+import { type ViewInfo, viewOf, viewParams } from '../base/view.ts'
 import { Dialog } from '../parts/dialog.tsx'
 import { Failure } from '../parts/failure.tsx'
 import { CheckField, TextField } from '../parts/form.tsx'
@@ -165,7 +165,8 @@ function mistakeOf(query: string): string | undefined {
 
 /** Columns that stay keep their widths; those that cannot be shown here stay. */
 function bodyOf(view: ViewInfo, typed: Typed, changed: readonly (keyof Typed)[]) {
-  const { columns } = viewOf(new URLSearchParams({ cols: typed.columns }), view)
+  const { widths = '' } = viewParams(view)
+  const { columns } = viewOf(new URLSearchParams({ cols: typed.columns, widths }), view)
   const hidden = view.columns.filter(({ path }) => fieldOfApi(path) === undefined)
   const name = typed.name.trim()
   const all = { ...typed, name, columns: [...columns, ...hidden] }

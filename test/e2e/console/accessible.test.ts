@@ -6,10 +6,7 @@
  * columns, HTML, right-to-left text, type conflicts, open dialogs and open events.
  */
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { after, before, test } from 'node:test'
-import type { AxeResults } from 'axe-core'
 import { Api, NDJSON_TYPE } from '../../support/api.ts'
 import {
   clickOn,
@@ -21,9 +18,8 @@ import {
 } from '../../support/browser.ts'
 import { ONLY_LONG, someOf } from '../../support/fuzzing.ts'
 import { makeDataDir, removeDataDir, Service } from '../../support/service.ts'
+import { violationsOn } from './violations.ts'
 
-const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
-const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
 const dataDir = makeDataDir()
 let service: Service
 let seen: Seen
@@ -294,7 +290,7 @@ test('the page for signing in', options, async () => {
   const { page } = seen
   await page.goto(`${service.url}/console/`)
   await untilShown(page, 'Access token')
-  assert.deepEqual(await violations(), [])
+  assert.deepEqual(await violationsOn(page), [])
   await page.evaluate(`sessionStorage.setItem('sluice.token', ${JSON.stringify(service.token)})`)
 })
 
@@ -310,7 +306,7 @@ for (const { width, height, theme, skip, turn } of SIZES) {
     const found: string[] = []
     for (const scene of someOf([...SCENES.slice(turn), ...SCENES.slice(0, turn)])) {
       await openScene(scene)
-      const wrong = [...(await violations()), ...(await wideParts())]
+      const wrong = [...(await violationsOn(page)), ...(await wideParts())]
       found.push(...wrong.map((one) => `${scene.name}: ${one}`))
     }
     assert.deepEqual(found, [])
@@ -344,20 +340,6 @@ test(
 test('no script failed and the security policy was never violated', options, () => {
   assert.deepEqual(seen.faults, [])
 })
-
-/** What axe finds: the rule, and where. */
-async function violations(): Promise<string[]> {
-  const { page } = seen
-  // Not as an element of the page: its policy takes no script but its own.
-  await page.evaluate(readFileSync(AXE, 'utf8'))
-  const run = { runOnly: RULES, resultTypes: ['violations'] }
-  const results = (await page.evaluate(`axe.run(document, ${JSON.stringify(run)})`)) as AxeResults
-  return results.violations.flatMap(({ id, nodes }) =>
-    nodes.slice(0, 3).map(({ target, failureSummary }) => {
-      return `${id} at ${target.join(' ')}: ${failureSummary?.replaceAll('\n', ' ')}`
-    }),
-  )
-}
 
 /** What makes the page wider than the window; tables and code scroll by themselves. */
 async function wideParts(): Promise<string[]> {

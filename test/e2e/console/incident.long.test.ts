@@ -7,28 +7,20 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { Api, NDJSON_TYPE } from '../../support/api.ts'
+import { Api } from '../../support/api.ts'
 import { load, NO_BROWSER, openBrowser, type Seen, untilShown } from '../../support/browser.ts'
 import { makeDataDir, removeDataDir, Service } from '../../support/service.ts'
+import { REASON, sendIncident } from './incident-events.ts'
 
 const dataDir = makeDataDir()
 const WITHIN_MS = 60_000
-const EVENTS = 6_000
-const HOURS_MS = 3.5 * 3_600_000
-/** The stretch in which it fails, as shares of the time. */
-const [BAD_FROM, BAD_TO] = [0.5, 0.58]
-const REASON = 'certificate of bank-gw expired'
 let service: Service
 let seen: Seen
 
 before(async () => {
   if (NO_BROWSER) return
   service = await Service.start({ dataDir })
-  const api = new Api(service)
-  const { key } = await api.createStream({ name: 'shop' })
-  const answer = await api.ingest(key, eventsOf(), { 'content-type': NDJSON_TYPE })
-  assert.equal(answer.status, 200, answer.text)
-  await api.untilCounted('1', EVENTS + 1)
+  await sendIncident(new Api(service))
   seen = await openBrowser()
   const { page } = seen
   await page.goto(`${service.url}/console/`)
@@ -42,33 +34,6 @@ after(async () => {
 })
 
 const options = { skip: NO_BROWSER }
-
-function eventsOf(): string {
-  const startMs = Date.now() - HOURS_MS - 60_000
-  const lines: string[] = []
-  const put = (share: number, event: object) => {
-    const timestamp = new Date(startMs + share * HOURS_MS).toISOString()
-    lines.push(JSON.stringify({ timestamp, ...event }))
-  }
-  put(BAD_FROM + 0.01, {
-    level: 'fatal',
-    service: 'payments',
-    message: 'cannot connect to the bank',
-    cause: { reason: REASON, since_s: 4 },
-  })
-  for (let n = 0; n < EVENTS; n++) {
-    const share = n / EVENTS
-    const isBad = share > BAD_FROM && share < BAD_TO && n % 2 === 0
-    const service = isBad ? 'payments' : ['cart', 'search', 'payments', 'auth'][n % 4]
-    put(share, {
-      level: isBad || n % 200 === 0 ? 'error' : 'info',
-      service,
-      status: isBad ? 502 : 200,
-      message: isBad ? 'card refused' : `request ${n} was served`,
-    })
-  }
-  return `${lines.join('\n')}\n`
-}
 
 /** The page with the last hour, as whoever is woken up finds it. */
 async function begin(): Promise<number> {

@@ -17,7 +17,7 @@ import {
 } from '../../support/browser.ts'
 import { makeDataDir, removeDataDir, Service } from '../../support/service.ts'
 
-const CHANGES = /^(?:New|Delete|Revoke|Settings|Resolve|everybody|only its maker)/
+const CHANGES = /^(?:New |Delete|Revoke|Settings|Resolve|everybody|only its maker)/
 const dataDir = makeDataDir()
 let service: Service
 let seen: Seen
