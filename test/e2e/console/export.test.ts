@@ -153,7 +153,6 @@ test('by keys: whole events as NDJSON, into a file that is picked', options, asy
     const { page } = seen
     await page.keyboard.press('e')
     await untilShown(page, '3 columns')
-    await page.keyboard.press('Tab')
     await page.keyboard.press('ArrowDown')
     await untilShown(page, 'whole events')
     await page.keyboard.press('Enter')
