@@ -9,7 +9,7 @@ import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sendSignal } from '../../src/machine/processes.ts'
 import { Api, call } from '../support/api.ts'
-import { rounds } from '../support/fuzzing.ts'
+import { ONLY_LONG, rounds } from '../support/fuzzing.ts'
 import { Load } from '../support/load.ts'
 import { createRandom } from '../support/random.ts'
 import { makeDataDir, removeDataDir, Service } from '../support/service.ts'
@@ -87,7 +87,9 @@ test('kill -9 of the postmaster: not ready meanwhile, then ingest continues', as
   assert.equal(await api.metric('ingest_store_restarts_total{store="postgres"}'), ROUNDS)
 })
 
-test('kill -9 of every backend: the server restarts itself, ingest continues', async (t) => {
+test('kill -9 of every backend: the server restarts itself, ingest continues', {
+  skip: ONLY_LONG,
+}, async (t) => {
   const load = await Load.create(api, KINDS)
   t.after(() => load.stop())
   const verified = await killUnderLoad(load, async () => {

@@ -14,6 +14,7 @@ import type { EmbeddedStore } from '../../src/embedded/supervisor.ts'
 import { ClickHouse } from '../../src/store/clickhouse.ts'
 import { StoreError } from '../../src/store/store-error.ts'
 import { eventually, makeDirectory, recordingLog, removeDirectory } from '../store/temporary.ts'
+import { ONLY_LONG } from '../support/fuzzing.ts'
 import { openTcpFront, type TcpFront } from '../support/store-socket.ts'
 
 const dataDir = makeDirectory()
@@ -286,7 +287,7 @@ async function runningQueries(): Promise<number> {
   return (await clickHouse.query<{ n: number }>(sql))[0]?.n ?? -1
 }
 
-test('more long queries than may run do not hold up an insert', async () => {
+test('more long queries than may run do not hold up an insert', { skip: ONLY_LONG }, async () => {
   await clickHouse.command('CREATE TABLE quick (a UInt8) ENGINE=MergeTree ORDER BY tuple()')
   const block = await native('SELECT toUInt8(1) AS a')
   const slow = new ClickHouse({ url: store.url, connectionsMax: 10 })

@@ -97,7 +97,7 @@ function codePoints(): readonly (readonly string[])[] {
   return [...runs(1, SAME_FROM), ...some]
 }
 
-test('every code point is in the same class as in the engine', async () => {
+test('every code point is in the same class as in the engine', { skip: ONLY_LONG }, async () => {
   // `a` and `\u4e00` beside it tell the three classes apart.
   const around = (char: string) => `a${char}a \u4e00${char}\u4e00`
   const last = (each: string[]) => each.at(-1)

@@ -8,6 +8,7 @@ import { readFileSync } from 'node:fs'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Api, call, NDJSON_TYPE, readIngestAnswer, type Stream } from '../../support/api.ts'
+import { ONLY_LONG } from '../../support/fuzzing.ts'
 import { makeDataDir, removeDataDir, Service } from '../../support/service.ts'
 
 const MIB = 1024 * 1024
@@ -51,7 +52,9 @@ async function assertInBothStores(stream: Stream, events: number): Promise<void>
   assert.equal((await api.count(stream.id)).total, events)
 }
 
-test('1.3 million tiny events in one body: acknowledged, and in both stores once', async (t) => {
+test('1.3 million tiny events in one body: acknowledged, and in both stores once', {
+  skip: ONLY_LONG,
+}, async (t) => {
   const stream = await api.createStream()
   const line = '{"a":1}\n'
   const events = BODY_BYTES / line.length

@@ -134,7 +134,7 @@ test('an export whose reader goes away ends', async () => {
   await untilNothingRuns()
 })
 
-test('a million groups are counted to the last', async () => {
+test('a million groups are counted to the last', { skip: ONLY_LONG }, async () => {
   assert(EVENTS < QUERY_DISTINCT_MAX)
   const many = await ask('query', { ...ALL, group_by: ['g'], limit: 5 })
   const { groups, estimated, missed_max: missedMax } = many.json
@@ -178,7 +178,9 @@ test('hostile queries end in a refusal that names the place, or in an answer', a
   await untilNothingRuns()
 })
 
-test('very many queries at once: answers, or 429 with when to try again', async () => {
+test('very many queries at once: answers, or 429 with when to try again', {
+  skip: ONLY_LONG,
+}, async () => {
   const answers = await Promise.all(
     Array.from({ length: AT_ONCE }, (_, n) =>
       ask('query', { ...ALL, query: `message:/w${n % 9}$/`, group_by: ['message'] }),

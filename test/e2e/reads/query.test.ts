@@ -9,6 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { PROMOTED_STREAMS_MAX } from '../../../src/limits.ts'
 import { groupText, naiveAggregate } from '../../store/projection/reads/naive-aggregate.ts'
 import { Api, type Stream } from '../../support/api.ts'
+import { ONLY_LONG } from '../../support/fuzzing.ts'
 import { createRandom } from '../../support/random.ts'
 import { makeDataDir, removeDataDir, Service } from '../../support/service.ts'
 
@@ -117,7 +118,9 @@ function shownLevel({ level }: Fields): string {
   return known[level as keyof typeof known] ?? 'null'
 }
 
-test('groups of all kinds, in either table, as fields are learned and more comes', async () => {
+test('groups of all kinds, in either table, as fields are learned and more comes', {
+  skip: ONLY_LONG,
+}, async () => {
   for (let round = 0; round < 3; round++) {
     for (const [stream, events] of sent) {
       const path = `/v1/streams/${stream.id}/query`

@@ -84,7 +84,9 @@ test('what retention removed is not found, at once', async () => {
   }
 })
 
-test('many searches at once end in answers or refusals, and those given up end, too', async () => {
+test('many searches at once end in answers or refusals, and those given up end, too', {
+  skip: ONLY_LONG,
+}, async () => {
   const [api] = apis
   const stream = await api.createStream()
   const events = Array.from({ length: 5_000 }, (_, n) => ({ n, text: `word${n} other` }))

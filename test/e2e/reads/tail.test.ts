@@ -14,7 +14,7 @@ import { tryReadMemory } from '../../../bench/e2e/procfs.ts'
 import { TAILS_MAX, TAILS_PER_TOKEN_MAX } from '../../../src/limits.ts'
 import { head, RawClient, waitFor, wholeChunks } from '../../http/raw-client.ts'
 import { Api, NDJSON_TYPE } from '../../support/api.ts'
-import { rounds } from '../../support/fuzzing.ts'
+import { ONLY_LONG, rounds } from '../../support/fuzzing.ts'
 import { makeDataDir, removeDataDir, Service } from '../../support/service.ts'
 import { assertCovers, TailReader } from '../../support/tail-reader.ts'
 
@@ -151,7 +151,9 @@ const memoryBytes = () => tryReadMemory(service.pid)?.rssBytes ?? 0
 const ROUNDS = 4 * rounds(3)
 const QUERIES = ['', 'level:error', '"timed out" n:>20', 'writer:a -level:(debug OR info)', 'no:x']
 
-test('under load, with reconnects and slow readers: each event once, or in a gap', async () => {
+test('under load, with reconnects and slow readers: each event once, or in a gap', {
+  skip: ONLY_LONG,
+}, async () => {
   const stream = await api.createStream()
   await api.ingest(stream.key, '{"n":-1}')
   const [first] = (await api.page(stream.id)).events

@@ -13,6 +13,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { CONTROL_POLL_MS, READ_GRACE_MS } from '../../../src/limits.ts'
 import { sendSignal } from '../../../src/machine/processes.ts'
 import { type Answer, Api, call, NDJSON_TYPE, readProblem } from '../../support/api.ts'
+import { ONLY_LONG } from '../../support/fuzzing.ts'
 import { Load } from '../../support/load.ts'
 import { makeDataDir, removeDataDir, Service } from '../../support/service.ts'
 import { verify } from '../../support/verify.ts'
@@ -87,7 +88,9 @@ describe('PostgreSQL away', () => {
     await removeDataDir(dataDir)
   })
 
-  test('killed again and again: 503, not ready, alive; then all goes on', async (t) => {
+  test('killed again and again: 503, not ready, alive; then all goes on', {
+    skip: ONLY_LONG,
+  }, async (t) => {
     const load = await Load.create(api, ['single', 'ndjson', 'idempotent'], { pauseMs: 20 })
     t.after(() => load.stop())
     const { stream } = load.writers[0] ?? assert.fail()

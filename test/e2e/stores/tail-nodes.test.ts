@@ -7,6 +7,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Api } from '../../support/api.ts'
+import { ONLY_LONG } from '../../support/fuzzing.ts'
 import { OwnStores } from '../../support/own-stores.ts'
 import { makeDataDir, removeDataDir, type Service } from '../../support/service.ts'
 import { assertCovers, TailReader } from '../../support/tail-reader.ts'
@@ -29,7 +30,9 @@ after(async () => {
   for (const path of dataDirs) await removeDataDir(path)
 })
 
-test('tails of both nodes have the events of both, and readers change between them', async (t) => {
+test('tails of both nodes have the events of both, and readers change between them', {
+  skip: ONLY_LONG,
+}, async (t) => {
   const apis = services.map((service) => new Api(service))
   const stream = await apis[0]!.createStream()
   await apis[0]!.ingest(stream.key, '{"n":-1}')
