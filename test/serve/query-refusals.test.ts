@@ -93,7 +93,8 @@ test('hostile paths read their own field and nothing else', async () => {
       const name = `\`${path.replace(/[\\`]/g, '\\$&')}\``
       const group = await harness().ask({ group_by: name })
       const values = group.json.rows?.map((row: Record<string, unknown>) => row[name])
-      assert.deepEqual(values?.sort(), [`mine ${n}`, null], JSON.stringify(path))
+      const others = some.length > 1 ? [null] : []
+      assert.deepEqual(values?.sort(), [`mine ${n}`, ...others], JSON.stringify(path))
     }
   }
 })
