@@ -78,7 +78,7 @@ const LONGEST = [
 const LONG = '.long.test.js'
 /** For how long random input is tried, and how often is killed, as multiples: fuzzing.ts. */
 const LONG_FUZZ_FACTOR = 5
-const GATE_FUZZ_FACTOR = 0.2
+const GATE_FUZZ_FACTOR = 0.3
 /** Past it the whole run fails on an idle machine with two processors, and warns on another. */
 const GATE_SECONDS_MAX = 600
 const IDLE_SHARE_MIN = 0.85
