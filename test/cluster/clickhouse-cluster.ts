@@ -129,8 +129,10 @@ export class ClickHouseCluster {
       return child !== undefined && (child.exitCode ?? child.signalCode) !== null
     })
     const texts = ended.map(({ name, child }) => {
-      const output = readFileSync(join(this.#dir, name, 'output.txt'), 'utf8')
-      return `${name} ended with ${child?.exitCode ?? child?.signalCode}: ${output.slice(-600)}`
+      const log = readFileSync(join(this.#dir, name, 'log.txt'), 'utf8')
+      const fatal = log.split('\n').filter((line) => line.includes('<Fatal>'))
+      const why = fatal.slice(0, 5).join('\n') || log.slice(-600)
+      return `${name} ended with ${child?.exitCode ?? child?.signalCode}: ${why}`
     })
     await Promise.all(ended.map((node) => this.#start(node)))
     return texts
