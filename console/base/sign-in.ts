@@ -42,13 +42,3 @@ export async function signOut(isEverywhere = false): Promise<void> {
     beSignedOut(isOver ? undefined : told)
   }
 }
-
-const FORMER_KEY = 'sluice.token'
-
-/** A tab of an earlier version kept its token: it stays signed in, and the token goes. */
-export async function signInAsBefore(): Promise<void> {
-  const token = sessionStorage.getItem(FORMER_KEY)
-  if (token === null) return
-  sessionStorage.removeItem(FORMER_KEY)
-  await signInWith(token).catch((cause: unknown) => beSignedOut(failureText(cause)))
-}

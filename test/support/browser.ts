@@ -1,4 +1,5 @@
 /** A real browser for tests of the console; without one on the machine they skip, and say so. */
+import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { type Browser, launch, type Page } from 'puppeteer-core'
@@ -42,6 +43,16 @@ export async function openBrowser(width = 1280, height = 800): Promise<Seen> {
   })
   await page.setViewport({ width, height })
   return { browser, page, faults }
+}
+
+/** In a page of the console, which shows it when it is loaded anew; as somebody else before. */
+export async function signIn(page: Page, token: string): Promise<void> {
+  const headers = JSON.stringify({ authorization: `Bearer ${token}` })
+  const asked = `fetch('../v1/session', { method: 'POST', headers: ${headers} })`
+  assert.equal(await page.evaluate(`${asked}.then(({ ok }) => ok)`), true)
+  // As `console/base/session.ts` notes it.
+  const key = "'sluice.session ' + location.pathname"
+  await page.evaluate(`localStorage.setItem(${key}, new Date().toISOString())`)
 }
 
 /** Loads what is at `url` anew, also where only what stands behind its # is another. */

@@ -14,6 +14,7 @@ import {
   NO_BROWSER,
   openBrowser,
   type Seen,
+  signIn,
   untilShown,
 } from '../../support/browser.ts'
 import { ONLY_LONG, someOf } from '../../support/fuzzing.ts'
@@ -291,7 +292,7 @@ test('the page for signing in', options, async () => {
   await page.goto(`${service.url}/console/`)
   await untilShown(page, 'Access token')
   assert.deepEqual(await violationsOn(page), [])
-  await page.evaluate(`sessionStorage.setItem('sluice.token', ${JSON.stringify(service.token)})`)
+  await signIn(page, service.token)
 })
 
 for (const { width, height, theme, skip, turn } of SIZES) {

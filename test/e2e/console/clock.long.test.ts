@@ -13,6 +13,7 @@ import {
   NO_BROWSER,
   openBrowser,
   type Seen,
+  signIn,
   untilShown,
 } from '../../support/browser.ts'
 import { makeDataDir, removeDataDir, Service } from '../../support/service.ts'
@@ -43,8 +44,7 @@ before(async () => {
   await api.untilCounted('1', 132)
   seen = await openBrowser()
   await seen.page.goto(`${service.url}/console/`)
-  const token = JSON.stringify(service.token)
-  await seen.page.evaluate(`sessionStorage.setItem('sluice.token', ${token})`)
+  await signIn(seen.page, service.token)
   await seen.page.evaluate("localStorage.setItem('sluice.zone', 'utc')")
 })
 

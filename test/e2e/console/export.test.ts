@@ -16,6 +16,7 @@ import {
   NO_BROWSER,
   openBrowser,
   type Seen,
+  signIn,
   untilShown,
 } from '../../support/browser.ts'
 import { ONLY_LONG } from '../../support/fuzzing.ts'
@@ -56,7 +57,7 @@ before(async () => {
   await cdp.send('Browser.setDownloadBehavior', folder)
   page.on('request', (request) => urls.push(request.url()))
   await page.goto(`${service.url}/console/`)
-  await page.evaluate(`sessionStorage.setItem('sluice.token', ${JSON.stringify(service.token)})`)
+  await signIn(page, service.token)
 })
 
 after(async () => {

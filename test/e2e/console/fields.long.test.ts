@@ -16,6 +16,7 @@ import {
   NO_BROWSER,
   openBrowser,
   type Seen,
+  signIn,
   untilShown,
 } from '../../support/browser.ts'
 import { makeDataDir, removeDataDir, Service } from '../../support/service.ts'
@@ -52,7 +53,7 @@ before(async () => {
   })
   seen = await openBrowser()
   await seen.page.goto(`${service.url}/console/`)
-  await seen.page.evaluate(`sessionStorage.setItem('sluice.token', '${service.token}')`)
+  await signIn(seen.page, service.token)
 })
 
 after(async () => {

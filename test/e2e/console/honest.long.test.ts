@@ -6,7 +6,14 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { Api, NDJSON_TYPE } from '../../support/api.ts'
-import { load, NO_BROWSER, openBrowser, type Seen, untilShown } from '../../support/browser.ts'
+import {
+  load,
+  NO_BROWSER,
+  openBrowser,
+  type Seen,
+  signIn,
+  untilShown,
+} from '../../support/browser.ts'
 import { makeDataDir, removeDataDir, Service } from '../../support/service.ts'
 
 const dataDir = makeDataDir()
@@ -24,8 +31,7 @@ before(async () => {
   await api.untilCounted('1', EVENTS)
   seen = await openBrowser()
   await seen.page.goto(`${service.url}/console/`)
-  const token = JSON.stringify(service.token)
-  await seen.page.evaluate(`sessionStorage.setItem('sluice.token', ${token})`)
+  await signIn(seen.page, service.token)
 })
 
 after(async () => {

@@ -8,7 +8,14 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { Api } from '../../support/api.ts'
-import { load, NO_BROWSER, openBrowser, type Seen, untilShown } from '../../support/browser.ts'
+import {
+  load,
+  NO_BROWSER,
+  openBrowser,
+  type Seen,
+  signIn,
+  untilShown,
+} from '../../support/browser.ts'
 import { makeDataDir, removeDataDir, Service } from '../../support/service.ts'
 import { REASON, sendIncident } from './incident-events.ts'
 
@@ -24,7 +31,7 @@ before(async () => {
   seen = await openBrowser()
   const { page } = seen
   await page.goto(`${service.url}/console/`)
-  await page.evaluate(`sessionStorage.setItem('sluice.token', ${JSON.stringify(service.token)})`)
+  await signIn(page, service.token)
 })
 
 after(async () => {

@@ -14,6 +14,7 @@ import {
   NO_BROWSER,
   openBrowser,
   type Seen,
+  signIn,
   untilShown,
 } from '../../support/browser.ts'
 import { makeDataDir, removeDataDir, Service } from '../../support/service.ts'
@@ -32,7 +33,7 @@ before(async () => {
   seen = await openBrowser()
   const { page } = seen
   await page.goto(`${service.url}/console/`)
-  await page.evaluate(`sessionStorage.setItem('sluice.token', ${JSON.stringify(service.token)})`)
+  await signIn(page, service.token)
   for (let n = 0; n < STREAMS; n += 50) {
     const some = Array.from({ length: Math.min(50, STREAMS - n) }, (_, at) => {
       const rate = n + at === 0 ? { rate_budget: 10 } : {}
@@ -172,6 +173,7 @@ test("a view is edited; over somebody else's change only when one says so", opti
   await untilShown(page, 'n:2')
   assert.equal((await now()).description, 'theirs')
   await clickOn(page, 'Save mine over it')
+  await page.waitForFunction("document.querySelector('dialog') === null")
   await untilShown(page, 'is saved')
   const last = await now()
   assert.deepEqual([last.description, last.query], ['mine', 'n:2'])

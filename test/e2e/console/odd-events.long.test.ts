@@ -8,7 +8,14 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { Api, NDJSON_TYPE } from '../../support/api.ts'
-import { load, NO_BROWSER, openBrowser, type Seen, untilShown } from '../../support/browser.ts'
+import {
+  load,
+  NO_BROWSER,
+  openBrowser,
+  type Seen,
+  signIn,
+  untilShown,
+} from '../../support/browser.ts'
 import { someOf } from '../../support/fuzzing.ts'
 import { makeDataDir, removeDataDir, Service } from '../../support/service.ts'
 
@@ -45,8 +52,7 @@ before(async () => {
   await api.rest('/v1/streams/1/views', 'POST', view)
   seen = await openBrowser()
   await seen.page.goto(`${service.url}/console/`)
-  const token = JSON.stringify(service.token)
-  await seen.page.evaluate(`sessionStorage.setItem('sluice.token', ${token})`)
+  await signIn(seen.page, service.token)
 })
 
 after(async () => {

@@ -13,6 +13,7 @@ import {
   NO_BROWSER,
   openBrowser,
   type Seen,
+  signIn,
   untilShown,
 } from '../../support/browser.ts'
 import { makeDataDir, removeDataDir, Service } from '../../support/service.ts'
@@ -53,7 +54,7 @@ async function makeToken(scopes: readonly string[], streams: unknown = '*'): Pro
 async function open(token: string, hash: string, shows: string): Promise<void> {
   const { page } = seen
   await page.goto(`${service.url}/console/`)
-  await page.evaluate(`sessionStorage.setItem('sluice.token', ${JSON.stringify(token)})`)
+  await signIn(page, token)
   await page.evaluate(`history.replaceState(null, '', ${JSON.stringify(hash)})`)
   await page.reload()
   await untilShown(page, shows)

@@ -14,6 +14,7 @@ import {
   NO_BROWSER,
   openBrowser,
   type Seen,
+  signIn,
   untilShown,
 } from '../../support/browser.ts'
 import { makeDataDir, removeDataDir, Service } from '../../support/service.ts'
@@ -157,7 +158,7 @@ test(
     const body = { scopes: ['streams:read'], streams: ['1'] }
     const { token } = JSON.parse(await new Api(service).rest('/v1/tokens', 'POST', body))
     const as = async (text: string, hash: string, shows: string) => {
-      await page.evaluate(`sessionStorage.setItem('sluice.token', ${JSON.stringify(text)})`)
+      await signIn(page, text)
       await load(page, `${service.url}/console/${hash}`)
       await untilShown(page, shows)
       return String(await page.evaluate('document.body.innerText'))

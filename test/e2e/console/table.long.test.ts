@@ -13,6 +13,7 @@ import {
   NO_BROWSER,
   openBrowser,
   type Seen,
+  signIn,
   untilShown,
 } from '../../support/browser.ts'
 import { makeDataDir, removeDataDir, Service } from '../../support/service.ts'
@@ -63,8 +64,7 @@ before(async () => {
   await api.untilCounted('2', 2)
   seen = await openBrowser(1280, 720)
   await seen.page.goto(`${service.url}/console/`)
-  const token = JSON.stringify(service.token)
-  await seen.page.evaluate(`sessionStorage.setItem('sluice.token', ${token})`)
+  await signIn(seen.page, service.token)
 })
 
 after(async () => {

@@ -19,6 +19,7 @@ import {
   NO_BROWSER,
   openBrowser,
   type Seen,
+  signIn,
   untilShown,
 } from '../../support/browser.ts'
 import { makeDataDir, removeDataDir, Service } from '../../support/service.ts'
@@ -47,7 +48,7 @@ before(async () => {
   await cdp.send('Browser.setDownloadBehavior', folder)
   await page.evaluateOnNewDocument('delete window.showSaveFilePicker')
   await page.goto(`${service.url}/console/`)
-  await page.evaluate(`sessionStorage.setItem('sluice.token', ${JSON.stringify(service.token)})`)
+  await signIn(page, service.token)
 })
 
 after(async () => {
