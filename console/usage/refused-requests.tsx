@@ -3,6 +3,7 @@ import { formatAgo, formatBytes, formatCount } from '../base/format.ts'
 import { useLoaded } from '../base/loaded.ts'
 import { TimeChart } from '../explore/time-chart.tsx'
 import { Failure } from '../parts/failure.tsx'
+import { Scrolled } from '../parts/scrolled.tsx'
 import { shownRange } from './range.tsx'
 import { type KeyInfo, keyText } from './sent-by-key.tsx'
 import { type Steps, stackedOf, stepText, timesOf } from './stacked.ts'
@@ -74,12 +75,7 @@ function drawn(answer: Answer) {
 
 function RefusedTable({ refused }: { refused: readonly Refused[] }) {
   return (
-    <section
-      class="scroll"
-      aria-label="Refused requests"
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keys.
-      tabIndex={0}
-    >
+    <Scrolled label="Refused requests">
       <table class="table is-narrow">
         <thead>
           <tr>
@@ -110,6 +106,6 @@ function RefusedTable({ refused }: { refused: readonly Refused[] }) {
           ))}
         </tbody>
       </table>
-    </section>
+    </Scrolled>
   )
 }

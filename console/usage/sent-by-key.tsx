@@ -4,6 +4,7 @@ import { formatBytes, formatCount } from '../base/format.ts'
 import { useLoaded } from '../base/loaded.ts'
 import { TimeChart } from '../explore/time-chart.tsx'
 import { Failure } from '../parts/failure.tsx'
+import { Scrolled } from '../parts/scrolled.tsx'
 import { explore, shownRange } from './range.tsx'
 import { type Steps, stackedOf, stepText, timesOf } from './stacked.ts'
 
@@ -83,12 +84,7 @@ function drawn(answer: Answer) {
 function KeyTable({ keys }: Pick<Answer, 'keys'>) {
   const whole = keys.reduce((sum, { bytes }) => sum + bytes, 0)
   return (
-    <section
-      class="scroll"
-      aria-label="What each key sent"
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keys.
-      tabIndex={0}
-    >
+    <Scrolled label="What each key sent">
       <table class="table is-narrow">
         <thead>
           <tr>
@@ -114,6 +110,6 @@ function KeyTable({ keys }: Pick<Answer, 'keys'>) {
           ))}
         </tbody>
       </table>
-    </section>
+    </Scrolled>
   )
 }
