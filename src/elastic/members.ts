@@ -90,3 +90,8 @@ export function readScalar(value: unknown, where: string): string {
   }
   throw refused(`${where} must be a string, a number or a boolean`, 'parsing_exception')
 }
+
+/** An object, or a list, without anything in it. */
+export function isEmpty(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && Object.keys(value).length === 0
+}

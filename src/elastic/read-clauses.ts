@@ -45,7 +45,7 @@ export function readQueryString(value: unknown, where: string): Query {
   const members = readMembers(value, where, QUERY_STRING_MEMBERS)
   const { default_field: field, fields, default_operator: operator } = members
   const isAny = (name: unknown) => name === '*' || name === '_all'
-  const isEverywhere = fields === undefined || (asList(fields).every(isAny) ?? true)
+  const isEverywhere = fields === undefined || asList(fields).every(isAny)
   if ((field !== undefined && !isAny(field)) || !isEverywhere) {
     throw refused(`${where}: name the field in the query: field:word`)
   }

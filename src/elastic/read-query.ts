@@ -18,6 +18,7 @@ import { ALL, allOf, anyOf, NONE, noneOf } from './join-queries.ts'
 import { clauseOf, clockOf, meantField, meantScalar, NOWHERE } from './meant-fields.ts'
 import {
   asList,
+  isEmpty,
   type Members,
   readFlag,
   readInteger,
@@ -69,7 +70,7 @@ export function readCondition(value: unknown, where: string, nowMs: number): Que
 }
 
 /** Held to the bounds of the language. */
-export function boundedQuery(tree: Query): Pick<MeantQuery, 'query' | 'text'> {
+function boundedQuery(tree: Query): Pick<MeantQuery, 'query' | 'text'> {
   const text = tree.kind === 'all' ? '' : format(tree)
   try {
     return { query: parse(text), text }
@@ -144,7 +145,7 @@ class QueryReader {
       const given = members[name]
       const clauses = given === undefined ? [] : asList(given)
       // As Grafana sends it where there is no text.
-      return clauses.filter((one) => !isEmptyObject(one))
+      return clauses.filter((one) => !isEmpty(one))
     }
     const list = (name: string, around: boolean) =>
       clausesOf(name).map((one) => {
@@ -201,10 +202,6 @@ const RANGE_MEMBERS = [
   'time_zone',
   'boost',
 ]
-
-function isEmptyObject(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && Object.keys(value).length === 0
-}
 
 /** 0, 1, or all of them: what our language can say. */
 function readLeast(

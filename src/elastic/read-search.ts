@@ -7,6 +7,7 @@ import { readAggs } from './aggregations/read-aggs.ts'
 import { clockOf } from './meant-fields.ts'
 import {
   asList,
+  isEmpty,
   type Members,
   readFlag,
   readInteger,
@@ -136,10 +137,6 @@ export function readSearch(body: unknown, nowMs: number): SearchBody {
     countsAll: readCountsAll(members.track_total_hits),
     timeoutMs: readTimeout(members.timeout),
   }
-}
-
-function isEmpty(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && Object.keys(value).length === 0
 }
 
 function assertRange({ fromMs, untilMs }: ClockRange): void {

@@ -25,6 +25,8 @@ const SHARED_MAX = 4 * QUERY_AGGREGATES_MAX
 
 interface Asked {
   readonly task: AggregateTask
+  /** What scans that are one have in common. */
+  readonly key: string
   readonly resolve: (result: AggregateResult) => void
   readonly reject: (cause: unknown) => void
 }
@@ -43,16 +45,11 @@ export class SharedScans {
     this.#shouldYieldToIngest = shouldYieldToIngest
   }
 
-  /** How many there were. */
-  get count(): number {
-    return this.#count
-  }
-
   /** As `RunAggregate`. */
   run(task: AggregateTask): Promise<AggregateResult> {
     if (task.streams.length === 0) return Promise.resolve(NOTHING)
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ task, resolve, reject })
+      this.#waiting.push({ task, key: keyOf(task), resolve, reject })
       if (this.#waiting.length === 1) void turn().then(() => this.#fill())
     })
   }
@@ -61,13 +58,12 @@ export class SharedScans {
     const most = this.#shouldYieldToIngest() ? AT_ONCE_BUSY : AT_ONCE
     while (this.#running < most && this.#waiting.length > 0) {
       const [first, ...others] = this.#waiting
-      const key = keyOf(first!.task)
       const group = [first!]
       const rest: Asked[] = []
       let count = first!.task.aggregates.length
       for (const one of others) {
         const fits = count + one.task.aggregates.length <= SHARED_MAX
-        if (fits && keyOf(one.task) === key) {
+        if (fits && one.key === first!.key) {
           group.push(one)
           count += one.task.aggregates.length
         } else {

@@ -48,7 +48,7 @@ export function elasticFault(error: IngestError, type: string = exceptionOf(erro
 }
 
 /** The media type of the answer: the vendor's own family where the client asks for it. */
-export function elasticContentType(accept: string): string {
+function elasticContentType(accept: string): string {
   const version = /application\/vnd\.elasticsearch\+json; *compatible-with=([0-9]+)/.exec(accept)
   if (version === null) return 'application/json'
   return `application/vnd.elasticsearch+json;compatible-with=${version[1]}`

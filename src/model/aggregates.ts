@@ -91,9 +91,9 @@ export interface Buckets {
 export interface KeyChanges {
   /** The group of events without a value. */
   readonly missing?: GroupValue
-  /** Groups are the numbers of steps of this size; values that are no numbers have none. */
   /** Values of all kinds are texts: 1 and "1" are one group. */
   readonly isText?: boolean
+  /** Groups are the numbers of steps of this size; values that are no numbers have none. */
   readonly steps?: { readonly size: number; readonly offset: number }
 }
 

@@ -22,12 +22,6 @@ export const COUNT_EVENTS: Aggregate = {
 /** A list of terms has values of several kinds. */
 export class FoundMixed extends Error {}
 
-/** Waits for it; the count of what was done in it. */
-export async function nextTurn(): Promise<number> {
-  await mainTurns.next()
-  return 0
-}
-
 /** A bucket while its answer is made. */
 export interface Found {
   readonly parent: string

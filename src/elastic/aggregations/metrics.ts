@@ -23,7 +23,7 @@ import type { Metric } from './agg-tree.ts'
 type ReadMetric = (name: string, body: unknown, where: string) => Metric
 
 const SIMPLE = ['avg', 'sum', 'min', 'max'] as const
-const PERCENTS_DEFAULT = [1, 5, 25, 50, 75, 95, 99]
+export const PERCENTS_DEFAULT = [1, 5, 25, 50, 75, 95, 99]
 const UNIT_MS: Readonly<Record<string, number>> = {
   second: 1_000,
   minute: 60_000,

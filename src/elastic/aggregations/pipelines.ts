@@ -17,7 +17,7 @@ import {
 import { type Json, numberOf } from '../raw-json.ts'
 import type { Answers, Pipeline, SeriesBucket } from './agg-tree.ts'
 import { readScript } from './bucket-script.ts'
-import { percentText, spreadOf } from './metrics.ts'
+import { PERCENTS_DEFAULT, percentText, spreadOf } from './metrics.ts'
 import { movingFunction, readMovingScript } from './moving-functions.ts'
 
 type ReadPipeline = (name: string, body: unknown, where: string) => Pipeline
@@ -88,16 +88,21 @@ export const PIPELINES: Readonly<Record<string, ReadPipeline>> = {
 
 type Gap = 'skip' | 'insert_zeros'
 
+/** `1`, `1.value`, `1[95.0]`, `1.std_deviation`. */
+export function splitPath(path: string): readonly [name: string, property: string | undefined] {
+  const [, bracketed, inner] = /^([^[]+)\[([^\]]+)\]$/.exec(path) ?? []
+  if (bracketed !== undefined) return [bracketed, inner]
+  const dot = path.indexOf('.')
+  return dot < 0 ? [path, undefined] : [path.slice(0, dot), path.slice(dot + 1)]
+}
+
 /** What a path names in a bucket. */
 class ValuePath {
   readonly name: string
   readonly #property: string | undefined
 
   constructor(path: string) {
-    const [, name, inner] = /^([^[]+)\[([^\]]+)\]$/.exec(path) ?? []
-    const dot = path.indexOf('.')
-    this.name = name ?? (dot < 0 ? path : path.slice(0, dot))
-    this.#property = inner ?? (dot < 0 ? undefined : path.slice(dot + 1))
+    ;[this.name, this.#property] = splitPath(path)
   }
 
   /** NaN where there is none. */
@@ -338,8 +343,6 @@ function statsOf(values: readonly number[]): Answers {
   const sum = sumOf(values)
   return { count: values.length, min, max, avg: sum / values.length, sum }
 }
-
-const PERCENTS_DEFAULT = [1, 5, 25, 50, 75, 95, 99]
 
 function readPercentilesBucket(name: string, body: unknown, where: string): Pipeline {
   const members = readMembers(body, where, ['buckets_path', 'gap_policy', 'format', 'percents'])

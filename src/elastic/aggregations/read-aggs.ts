@@ -30,7 +30,7 @@ import type {
 } from './agg-tree.ts'
 import { readDateHistogram } from './date-histogram.ts'
 import { METRICS, readCountedField } from './metrics.ts'
-import { PIPELINES } from './pipelines.ts'
+import { PIPELINES, splitPath } from './pipelines.ts'
 
 const TERMS_DEFAULT = 10
 /** What Grafana means by a size of 0. */
@@ -263,14 +263,6 @@ function readOrder(value: unknown, where: string, children: AggTree): TermsOrder
   return { by: { metric, property }, isDescending }
 }
 
-/** `1`, `1.value`, `1[95.0]`, `1.std_deviation`. */
-export function splitPath(path: string): readonly [name: string, property: string | undefined] {
-  const [, bracketed, inner] = /^([^[]+)\[([^\]]+)\]$/.exec(path) ?? []
-  if (bracketed !== undefined) return [bracketed, inner]
-  const dot = path.indexOf('.')
-  return dot < 0 ? [path, undefined] : [path.slice(0, dot), path.slice(dot + 1)]
-}
-
 const HISTOGRAM_MEMBERS = [
   'field',
   'interval',
@@ -300,7 +292,7 @@ function readHistogram(value: unknown, where: string): Omit<HistogramAgg, 'name'
   }
 }
 
-export function readBounds(
+function readBounds(
   value: unknown,
   where: string,
   read: (value: unknown, where: string) => number,

@@ -41,7 +41,6 @@ import {
   metricAnswers,
   metricsOf,
   NO_ROW,
-  nextTurn,
   ROWS_A_TURN,
   runAll,
   runPipelines,
@@ -301,7 +300,11 @@ class AggsRunner {
     for (const [parent, rows] of await byParents(result.rows, fields, parents)) {
       const byIndex = new Map(rows.map((row) => [row.bucket ?? 0, row]))
       const indexes = fillTimes(agg, byIndex)
-      if ((done += indexes.length) > ROWS_A_TURN) done = await nextTurn()
+      done += indexes.length
+      if (done > ROWS_A_TURN) {
+        await mainTurns.next()
+        done = 0
+      }
       const found = indexes.map((index): Found => {
         const ms = bucketStartMs(buckets, index)
         const row = byIndex.get(index)
