@@ -248,8 +248,9 @@ export class Evaluator {
     const first = bundle[0]!
     let left = [...bundle]
     const { streams, ends } = first
-    const rules = [...new Map(bundle.map(({ judged, rule }) => [judged, rule.settings])).values()]
-    const places = new Map(rules.map((settings, place) => [judgedOf(settings), place]))
+    const byJudged = new Map(bundle.map(({ judged, rule }) => [judged, rule.settings]))
+    const rules = [...byJudged.values()]
+    const places = new Map([...byJudged.keys()].map((judged, place) => [judged, place]))
     const question = { rules, streams, ends, timeoutMs: QUERY_MS_MAX }
     try {
       for await (const all of askWindows(this.#parts.ask, question, this.#stopping.signal)) {
@@ -363,13 +364,16 @@ function bundlesOf(due: readonly Due[]): Due[][] {
 
 /** Into as many as have few enough aggregates. */
 function splitBundle(bundle: Due[]): Due[][] {
-  const judged = [...new Set(bundle.map((each) => each.judged))]
-  const count = Math.ceil(judged.length / ASKED_TOGETHER_MAX)
-  return Array.from({ length: count }, (_, index) => {
-    return bundle.filter((each) => {
-      return Math.floor(judged.indexOf(each.judged) / ASKED_TOGETHER_MAX) === index
-    })
-  })
+  const places = new Map<string, number>()
+  const parts: Due[][] = []
+  for (const each of bundle) {
+    const place = places.get(each.judged) ?? places.size
+    places.set(each.judged, place)
+    const part = Math.floor(place / ASKED_TOGETHER_MAX)
+    parts[part] ??= []
+    parts[part].push(each)
+  }
+  return parts
 }
 
 /** For people, without anything of events. */
