@@ -3,10 +3,10 @@
  * one rule and group in their order. What may work later is tried for a day, after pauses of 1 s to
  * 5 min; anything else is dead at once, is listed, and can be sent again.
  */
-import { setTimeout as sleep } from 'node:timers/promises'
 import { ALERT_DELIVERY_MS_MAX } from '../limits.ts'
 import type { DueMessage, OutboxStore } from '../store/alerts/outbox-store.ts'
 import { AddressRefusedError, type WebhookAnswer, type WebhookRequest } from './post-webhook.ts'
+import { repeat } from './repeat.ts'
 import { signatureOf, webhookBody } from './webhook-body.ts'
 
 const ROUND_MS = 1_000
@@ -44,7 +44,13 @@ export class Deliverer {
   }
 
   start(): void {
-    this.#running = this.#run()
+    const { isWorker, onError } = this.#parts
+    this.#running = repeat({
+      signal: this.#stopping.signal,
+      everyMs: ROUND_MS,
+      round: async () => isWorker() && (await this.round()) > 0,
+      onError,
+    })
   }
 
   /** What is under way is broken off, and sent again by whoever goes on. */
@@ -53,23 +59,13 @@ export class Deliverer {
     await this.#running
   }
 
-  async #run(): Promise<void> {
-    const { signal } = this.#stopping
-    while (!signal.aborted) {
-      let sent = 0
-      try {
-        sent = this.#parts.isWorker() ? await this.round() : 0
-      } catch (cause) {
-        if (!signal.aborted) this.#parts.onError(cause)
-      }
-      if (sent === 0) await sleep(ROUND_MS, undefined, { signal, ref: false }).catch(() => {})
-    }
-  }
-
   /** Tries what is due; how many. */
   async round(): Promise<number> {
     const due = await this.#parts.outbox.readDue(SENT_AT_ONCE)
-    await Promise.all(due.map((message) => this.#deliver(message)))
+    // All of them end before the round does: what is under way is not begun again beside it.
+    const ended = await Promise.allSettled(due.map((message) => this.#deliver(message)))
+    const failed = ended.find(({ status }) => status === 'rejected')
+    if (failed?.status === 'rejected') throw failed.reason
     return due.length
   }
 

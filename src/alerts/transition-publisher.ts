@@ -6,7 +6,6 @@
  * try. So it is stored once, unless between the commit of the events and the note that they are
  * there nothing runs for longer than keys are remembered.
  */
-import { setTimeout as sleep } from 'node:timers/promises'
 import { IngestError } from '../errors.ts'
 import type { IngestEvents } from '../model/batch/agent-events.ts'
 import { formatTimeMs } from '../model/rfc3339.ts'
@@ -14,6 +13,7 @@ import type { Stream } from '../model/stream.ts'
 import { readNewSettings } from '../read/stream-settings.ts'
 import type { Transition, TransitionStore } from '../store/alerts/transition-store.ts'
 import type { ControlStore } from '../store/control/control-store.ts'
+import { repeat } from './repeat.ts'
 import { ALERTS_STREAM } from './rule-streams.ts'
 
 const ROUND_MS = 1_000
@@ -41,25 +41,18 @@ export class TransitionPublisher {
   }
 
   start(): void {
-    this.#running = this.#run()
+    const { isWorker, onError } = this.#parts
+    this.#running = repeat({
+      signal: this.#stopping.signal,
+      everyMs: ROUND_MS,
+      round: async () => isWorker() && (await this.publishNext()),
+      onError: (cause) => onError(cause, 1),
+    })
   }
 
   async stop(): Promise<void> {
     this.#stopping.abort()
     await this.#running
-  }
-
-  async #run(): Promise<void> {
-    const { signal } = this.#stopping
-    while (!signal.aborted) {
-      let hasMore = false
-      try {
-        hasMore = this.#parts.isWorker() && (await this.publishNext())
-      } catch (cause) {
-        if (!signal.aborted) this.#parts.onError(cause, 1)
-      }
-      if (!hasMore) await sleep(ROUND_MS, undefined, { signal, ref: false }).catch(() => undefined)
-    }
   }
 
   /**

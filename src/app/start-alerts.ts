@@ -1,9 +1,9 @@
 /** Builds what evaluates rules of alerts and writes down what becomes of them. */
-import { setTimeout as sleep } from 'node:timers/promises'
 import { Deliverer, type DelivererParts } from '../alerts/deliverer.ts'
 import { Evaluator, type EvaluatorObserver } from '../alerts/evaluator.ts'
 import { lookAgain } from '../alerts/late-look.ts'
 import { postWebhook } from '../alerts/post-webhook.ts'
+import { repeat } from '../alerts/repeat.ts'
 import { streamsOfRule } from '../alerts/rule-streams.ts'
 import { TransitionPublisher } from '../alerts/transition-publisher.ts'
 import type { IngestEvents } from '../model/batch/agent-events.ts'
@@ -91,16 +91,8 @@ export function startAlerts(context: Context, stores: Stores, parts: AlertParts)
     },
   })
   const ending = new AbortController()
-  const lookBack = async () => {
-    if (!lock.isHeld) return
-    const closed = await closing.read()
-    const late = { decisions, streamsOf, ask, onFailed: observer.onFailed }
-    if (closed !== undefined) await lookAgain(late, closed.closedMs, ending.signal)
-    await decisions.forgetBefore(ALERT_HISTORY_MS, FORGET_ROWS_MAX)
-  }
-  const looking = repeat(lookBack, LOOK_BACK_MS, ending.signal, (cause) => {
-    log.warn({ reason: reasonOf(cause) }, 'late events of alerts were not looked for; will retry')
-  })
+  const late = { closing, decisions, streamsOf, ask, onFailed: observer.onFailed }
+  const looking = lookBack(context, lock, late, ending.signal)
   const outbox = new OutboxStore(postgres)
   const deliverer = new Deliverer({
     ...{ outbox, isWorker: () => lock.isHeld, post: postWebhook, nowMs: Date.now },
@@ -127,6 +119,34 @@ export function startAlerts(context: Context, stores: Stores, parts: AlertParts)
   }
 }
 
+/** Looks for late events again and again, and forgets what is old, on the node that evaluates. */
+function lookBack(
+  { log }: Context,
+  lock: WorkerLock,
+  {
+    closing,
+    ...late
+  }: Parameters<typeof lookAgain>[0] & {
+    readonly closing: ClosingStore
+    readonly decisions: DecisionStore
+  },
+  signal: AbortSignal,
+): Promise<void> {
+  return repeat({
+    ...{ signal, everyMs: LOOK_BACK_MS },
+    round: async () => {
+      if (!lock.isHeld) return false
+      const closed = await closing.read()
+      if (closed !== undefined) await lookAgain(late, closed.closedMs, signal)
+      await late.decisions.forgetBefore(ALERT_HISTORY_MS, FORGET_ROWS_MAX)
+      return false
+    },
+    onError: (cause) => {
+      log.warn({ reason: reasonOf(cause) }, 'late events of alerts were not looked for; will retry')
+    },
+  })
+}
+
 function deliveryObserver({
   metrics,
   log,
@@ -142,19 +162,6 @@ function deliveryObserver({
     onError: (cause) => {
       log.warn({ reason: reasonOf(cause) }, 'messages of alerts are not sent now; will retry')
     },
-  }
-}
-
-/** Until it is aborted. */
-async function repeat(
-  work: () => Promise<void>,
-  everyMs: number,
-  signal: AbortSignal,
-  onError: (cause: unknown) => void,
-): Promise<void> {
-  while (!signal.aborted) {
-    await sleep(everyMs, undefined, { signal, ref: false }).catch(() => undefined)
-    if (!signal.aborted) await work().catch(onError)
   }
 }
 
