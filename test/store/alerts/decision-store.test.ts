@@ -4,7 +4,7 @@
  * Method: a real PostgreSQL; a session that breaks at each statement in turn.
  */
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, test } from 'node:test'
+import { after, afterEach, before, beforeEach, test } from 'node:test'
 import { readRuleSettings, taskOf } from '../../../src/alerts/rule-settings.ts'
 import { IngestError } from '../../../src/errors.ts'
 import { ALERT_RULES_MAX } from '../../../src/limits.ts'
@@ -36,8 +36,12 @@ beforeEach(async () => {
   for (const table of TABLES) await database.postgres.query(`DELETE FROM ${table}`)
 })
 
+// Other files use the same server, which has room for so many.
+afterEach(async () => {
+  for (const client of clients.splice(0)) await client.end().catch(() => undefined)
+})
+
 after(async () => {
-  for (const client of clients) await client.end().catch(() => undefined)
   await database?.close()
 })
 
