@@ -341,6 +341,6 @@ test('without the database a lease is not called lost', async () => {
       `SELECT lease_until > now() + interval '14 seconds' AS fresh FROM nodes`,
     )
     return store.restartCount() === 1 && rows[0]?.fresh === true
-  })
+  }, 60_000)
   await lease.stop()
 })
