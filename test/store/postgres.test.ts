@@ -336,11 +336,15 @@ test('without the database a lease is not called lost', async () => {
   const options = { postgres: database, identity: A, log, renewMs: 50, onLost }
   const lease = await NodeLease.claim(options)
   process.kill(store.pid() ?? 0, 'SIGKILL')
-  await eventually('renewed after the restart', async () => {
-    const { rows } = await database.query<{ fresh: boolean }>(
-      `SELECT lease_until > now() + interval '14 seconds' AS fresh FROM nodes`,
-    )
-    return store.restartCount() === 1 && rows[0]?.fresh === true
-  }, 60_000)
+  await eventually(
+    'renewed after the restart',
+    async () => {
+      const { rows } = await database.query<{ fresh: boolean }>(
+        `SELECT lease_until > now() + interval '14 seconds' AS fresh FROM nodes`,
+      )
+      return store.restartCount() === 1 && rows[0]?.fresh === true
+    },
+    60_000,
+  )
   await lease.stop()
 })
