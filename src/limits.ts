@@ -333,6 +333,8 @@ export const ALERT_WINDOW_MS_MIN = 10_000
 export const ALERT_WINDOW_MS_MAX = 24 * 3_600_000
 /** How long after its end a window of event time may be decided. */
 export const ALERT_DELAY_MS_MAX = 24 * 3_600_000
+/** How far back a window may be that a rule compares with: five weeks. */
+export const ALERT_BEFORE_MS_MAX = 35 * 24 * 3_600_000
 /** So long after a window of event time was decided it is looked at once more. */
 export const ALERT_LATE_LOOK_MS = 3_600_000
 /** Windows of a rule's `for.in`, and of `keep_firing`. */

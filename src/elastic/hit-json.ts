@@ -72,7 +72,8 @@ function sortJson(id: string, time: string, { clock }: SearchBody): string {
   const ns = tryParseRfc3339(time) ?? 0n
   const event = tryParseEventId(id)
   const isTimed = clock === 'event_time' && event !== undefined
-  return `[${floorMs(ns)},${JSON.stringify(isTimed ? formatTimedId({ ...event, timeNs: ns }) : id)}]`
+  const place = isTimed ? formatTimedId({ ...event, timeNs: ns }) : id
+  return `[${floorMs(ns)},${JSON.stringify(place)}]`
 }
 
 function fieldsJson(
