@@ -19,6 +19,8 @@ export interface Config {
   readonly host: string
   /** 0 takes any free port. */
   readonly port: number
+  /** Undefined: OTLP over gRPC is not listened for. */
+  readonly otlpGrpcPort: number | undefined
   readonly dataDir: string
   /** Undefined: the embedded server. */
   readonly postgresUrl: string | undefined
@@ -99,6 +101,15 @@ export const OPTIONS = {
     max: 65_535,
     default: '4800',
     sentence: 'Port to listen on; 0 takes any free one and prints it.',
+  },
+  otlpGrpcPort: {
+    flag: '--otlp-grpc-port',
+    env: 'SLUICE_OTLP_GRPC_PORT',
+    kind: 'integer',
+    min: 0,
+    max: 65_535,
+    default: 'none: only OTLP over HTTP',
+    sentence: 'Port for OTLP logs over gRPC, usually 4317; 0 takes any free one and prints it.',
   },
   dataDir: {
     flag: '--data',
@@ -427,6 +438,7 @@ function configOf(settings: Settings, warnings: readonly string[]): Config {
   return {
     host: text('host'),
     port: integer('port'),
+    otlpGrpcPort: optional('otlpGrpcPort'),
     dataDir: text('dataDir'),
     postgresUrl: settings.get('postgresUrl'),
     ...clusterOf(settings),

@@ -90,6 +90,14 @@ export const LINGER_BYTES_MAX = 16 * MIB
 export const LINGER_MS_MAX = 5_000
 /** A body that makes no progress for this long is aborted. */
 export const BODY_IDLE_MS_MAX = 30_000
+/** Connections of OTLP over gRPC, and calls of one at a time. */
+export const GRPC_CONNECTIONS_MAX = 1_000
+export const GRPC_CALLS_MAX = 128
+/** What a call, and all calls of a connection, may send ahead of what was read of them. */
+export const GRPC_WINDOW_BYTES = 256 * KIB
+export const GRPC_CONNECTION_WINDOW_BYTES = MIB
+/** A connection on which nothing comes for so long is closed; clients open another one. */
+export const GRPC_IDLE_MS_MAX = 10 * 60_000
 
 /** Streams whose budgets are in memory; past it those in no debt start anew. */
 export const BUDGET_STREAMS_MAX = 65_536

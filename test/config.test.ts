@@ -30,6 +30,7 @@ test('everything has a default', () => {
   assert.deepEqual(config, {
     host: '127.0.0.1',
     port: 4800,
+    otlpGrpcPort: undefined,
     dataDir: './data',
     postgresUrl: undefined,
     clickhouseUrl: undefined,
@@ -72,6 +73,7 @@ test('every option is read from its flag and from its variable', () => {
   const values: Record<keyof typeof OPTIONS, string> = {
     host: 'h',
     port: '1',
+    otlpGrpcPort: '4',
     dataDir: 'd',
     postgresUrl: 'postgres://h/d',
     clickhouseUrl: 'http://h:8123',

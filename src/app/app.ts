@@ -101,11 +101,18 @@ interface Starting extends LoadedEngine, AppEvents {
   readonly stopAll: () => Promise<void>
 }
 
+async function assertPortsFree({ host, port, otlpGrpcPort }: Config): Promise<void> {
+  await assertCanListen(host, port)
+  if (otlpGrpcPort === undefined) return
+  const options = '--host and --otlp-grpc-port (SLUICE_HOST, SLUICE_OTLP_GRPC_PORT)'
+  await assertCanListen(host, otlpGrpcPort, options)
+}
+
 async function start(context: Context, { engine, onStarting, stopAll }: Starting): Promise<App> {
   const { config, log, metrics, health, stoppers } = context
   const directory = await openDataDirectory(config.dataDir, log)
   stoppers.push(() => directory.close())
-  await assertCanListen(config.host, config.port)
+  await assertPortsFree(config)
   onStarting()
   const stores = await openStores(context, directory)
   const plane = startControl(context, stores)
