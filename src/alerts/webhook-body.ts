@@ -17,6 +17,7 @@ export type MessageReason =
   | 'gap'
   | 'evaluation_failing'
   | 'evaluation_restored'
+  | 'test'
 
 /** One event that an alert is about; `event` is null when it is too large to be sent along. */
 export interface AlertSample {
