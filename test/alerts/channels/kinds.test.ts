@@ -62,7 +62,7 @@ after(() => {
 
 const send = createSender({
   nowMs: () => NOW_MS,
-  post: (request, signal) => postWebhook(request, signal, { msMax: 300 }),
+  post: (request, signal) => postWebhook(request, signal, { msMax: 200 }),
 })
 
 function targetAt(kind: ChannelKind, path: string, changes: Partial<ChannelTarget> = {}) {
@@ -214,7 +214,7 @@ test('Alertmanager is told in its own form, for some minutes, with a credential'
       const alerts = [alertOf({ service: text }, { annotations: { text } }), over]
       assertPostable(postableAlerts(messageWith(alerts), NOW_MS + ms))
     }),
-    { numRuns: 100 },
+    { numRuns: 50 },
   )
 })
 
