@@ -8,7 +8,7 @@ import type { DueMessage, OutboxStore } from '../store/alerts/outbox-store.ts'
 import { AddressRefusedError } from './allowed-address.ts'
 import type { SendAnswer, SendMessage } from './channels/send-answer.ts'
 import { repeat } from './repeat.ts'
-import { messageOf } from './webhook-body.ts'
+import { messageOf, webhookBody } from './webhook-body.ts'
 
 const ROUND_MS = 1_000
 /** Messages of one round; those of different groups are sent at the same time. */
@@ -84,7 +84,8 @@ export class Deliverer {
     if (target === undefined) return { outcome: 'dead', error: 'there is no channel of this name' }
     try {
       const { signal } = this.#stopping
-      return judge(await this.#parts.send(target, messageOf(message), signal), attempts, ageMs)
+      const [content, text] = [messageOf(message), webhookBody(message)]
+      return judge(await this.#parts.send(target, content, signal, text), attempts, ageMs)
     } catch (cause) {
       const error = cause instanceof Error ? cause.message : 'no answer'
       if (cause instanceof AddressRefusedError) return { outcome: 'dead', error }

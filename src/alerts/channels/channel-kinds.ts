@@ -35,9 +35,9 @@ export function createSender(parts: SendingParts): SendMessage {
     heartbeat: heartbeatSender(post),
   }
   const known = new Map<string, SendMessage>(Object.entries(senders))
-  return async (target, message, signal) => {
+  return async (target, message, signal, text) => {
     const send = known.get(target.kind)
-    if (send !== undefined) return await send(target, message, signal)
+    if (send !== undefined) return await send(target, message, signal, text)
     // A newer node stored it.
     return { outcome: 'later', error: 'this node does not know channels of this kind yet' }
   }

@@ -17,11 +17,15 @@ export interface SendAnswer {
   readonly retryAfterS?: number | undefined
 }
 
-/** Rejects with `AddressRefusedError`, or when there is no answer. */
+/**
+ * Rejects with `AddressRefusedError`, or when there is no answer. `text`: the message as it is
+ * stored, with digits of numbers that JavaScript does not keep.
+ */
 export type SendMessage = (
   target: ChannelTarget,
   message: AlertMessage,
   signal: AbortSignal,
+  text?: string,
 ) => Promise<SendAnswer>
 
 export type Post = (request: WebhookRequest, signal: AbortSignal) => Promise<WebhookAnswer>

@@ -3,9 +3,9 @@ import { signatureOf } from '../webhook-body.ts'
 import { headersOf, judgeAnswer, type Post, type SendMessage } from './send-answer.ts'
 
 export function webhookSender(post: Post, nowMs: () => number): SendMessage {
-  return async (target, message, signal) => {
+  return async (target, message, signal, text) => {
     const { url, secret, allowsPrivate } = target
-    const body = JSON.stringify(message)
+    const body = text ?? JSON.stringify(message)
     const seconds = Math.floor(nowMs() / 1_000)
     const signed = secret && { 'Sluice-Signature': signatureOf(secret, seconds, body) }
     const headers = { ...headersOf(message), ...signed }

@@ -138,6 +138,17 @@ test('what each of them is sent', async () => {
   const webhook = await of('webhook', '/w', { secret: 'sixteen characters' })
   assert.deepEqual(webhook.json, message)
   assert.match(String(webhook.headers['sluice-signature']), /^t=\d+,v1=[0-9a-f]{64}$/)
+  const text = '{"id":9007199254740993}'
+  const posted: string[] = []
+  const exact = createSender({
+    nowMs: () => NOW_MS,
+    post: async ({ body = '' }) => {
+      posted.push(body)
+      return { status: 200, retryAfterS: undefined }
+    },
+  })
+  await exact(targetAt('webhook', '/w'), message, NEVER, text)
+  assert.deepEqual(posted, [text], 'with all digits')
   const heartbeat = await of('heartbeat', '/ping')
   assert.deepEqual([heartbeat.method, heartbeat.json], ['GET', undefined])
   const told = await send(targetAt('heartbeat', '/ping'), message, NEVER)
