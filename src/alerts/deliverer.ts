@@ -5,9 +5,10 @@
  */
 import { ALERT_DELIVERY_MS_MAX } from '../limits.ts'
 import type { DueMessage, OutboxStore } from '../store/alerts/outbox-store.ts'
-import { AddressRefusedError, type WebhookAnswer, type WebhookRequest } from './post-webhook.ts'
+import { AddressRefusedError } from './allowed-address.ts'
+import type { SendAnswer, SendMessage } from './channels/send-answer.ts'
 import { repeat } from './repeat.ts'
-import { signatureOf, webhookBody } from './webhook-body.ts'
+import { messageOf, webhookBody } from './webhook-body.ts'
 
 const ROUND_MS = 1_000
 /** Messages of one round; those of different groups are sent at the same time. */
@@ -15,22 +16,20 @@ const SENT_AT_ONCE = 16
 const RETRY_MS_MIN = 1_000
 const RETRY_MS_MAX = 300_000
 const RETRY_AFTER_MS_MAX = 3_600_000
-const RETRIED = [408, 425, 429]
 
 export type DeliveryOutcome = 'delivered' | 'retry' | 'dead'
 
 export interface DelivererParts {
   readonly outbox: Pick<OutboxStore, 'readDue' | 'setDelivered' | 'setDead' | 'retryIn'>
   readonly isWorker: () => boolean
-  readonly post: (request: WebhookRequest, signal: AbortSignal) => Promise<WebhookAnswer>
-  readonly nowMs: () => number
+  readonly send: SendMessage
   readonly onOutcome: (outcome: DeliveryOutcome) => void
   readonly onError: (cause: unknown) => void
 }
 
 /** What became of a try. */
 type Result =
-  | { readonly outcome: 'delivered' }
+  | { readonly outcome: 'delivered'; readonly error?: string | undefined }
   | { readonly outcome: 'dead'; readonly error: string }
   | { readonly outcome: 'retry'; readonly error: string; readonly afterMs: number }
 
@@ -74,7 +73,7 @@ export class Deliverer {
     const { messageId } = message
     const result = await this.#try(message)
     if (this.#stopping.signal.aborted && result.outcome !== 'delivered') return
-    if (result.outcome === 'delivered') await outbox.setDelivered(messageId)
+    if (result.outcome === 'delivered') await outbox.setDelivered(messageId, result.error)
     else if (result.outcome === 'dead') await outbox.setDead(messageId, result.error)
     else await outbox.retryIn(messageId, result.afterMs, result.error)
     onOutcome(result.outcome)
@@ -84,34 +83,22 @@ export class Deliverer {
     const { target, attempts, ageMs } = message
     if (target === undefined) return { outcome: 'dead', error: 'there is no channel of this name' }
     try {
-      const answer = await this.#parts.post(this.#request(message, target), this.#stopping.signal)
-      return judge(answer, attempts, ageMs)
+      const { signal } = this.#stopping
+      const [content, text] = [messageOf(message), webhookBody(message)]
+      return judge(await this.#parts.send(target, content, signal, text), attempts, ageMs)
     } catch (cause) {
       const error = cause instanceof Error ? cause.message : 'no answer'
       if (cause instanceof AddressRefusedError) return { outcome: 'dead', error }
       return later(error, attempts, ageMs)
     }
   }
-
-  #request(message: DueMessage, target: NonNullable<DueMessage['target']>): WebhookRequest {
-    const { url, secret, allowsPrivate } = target
-    const body = webhookBody(message)
-    const seconds = Math.floor(this.#parts.nowMs() / 1_000)
-    const signed = secret && { 'Sluice-Signature': signatureOf(secret, seconds, body) }
-    const headers = { 'Content-Type': 'application/json', 'User-Agent': 'sluice' }
-    return {
-      ...{ url, allowsPrivate, body },
-      headers: { ...headers, 'Idempotency-Key': message.key, ...signed },
-    }
-  }
 }
 
-function judge({ status, retryAfterS }: WebhookAnswer, attempts: number, ageMs: number): Result {
-  if (status >= 200 && status < 300) return { outcome: 'delivered' }
-  const error = `it answered ${status}`
-  if (status < 500 && !RETRIED.includes(status)) return { outcome: 'dead', error }
-  const asked = Math.min(RETRY_AFTER_MS_MAX, (retryAfterS ?? 0) * 1_000)
-  return later(error, attempts, ageMs, asked)
+function judge(answer: SendAnswer, attempts: number, ageMs: number): Result {
+  const { outcome, error = 'no answer', retryAfterS = 0 } = answer
+  if (outcome === 'delivered') return { outcome, error: answer.error }
+  if (outcome === 'refused') return { outcome: 'dead', error }
+  return later(error, attempts, ageMs, Math.min(RETRY_AFTER_MS_MAX, retryAfterS * 1_000))
 }
 
 function later(error: string, attempts: number, ageMs: number, askedMs = 0): Result {

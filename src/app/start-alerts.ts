@@ -1,6 +1,8 @@
 /** Builds what evaluates rules of alerts and writes down what becomes of them. */
+import { createSender } from '../alerts/channels/channel-kinds.ts'
 import { Deliverer, type DelivererParts } from '../alerts/deliverer.ts'
 import { Evaluator, type EvaluatorObserver } from '../alerts/evaluator.ts'
+import { Heartbeats } from '../alerts/heartbeats.ts'
 import { lookAgain } from '../alerts/late-look.ts'
 import { postWebhook } from '../alerts/post-webhook.ts'
 import { repeat } from '../alerts/repeat.ts'
@@ -10,6 +12,8 @@ import type { IngestEvents } from '../model/batch/agent-events.ts'
 import { openStreamsBy } from '../read/open-streams.ts'
 import type { ChannelRoutesDeps } from '../serve/alert-channels.ts'
 import type { AlertParts as RuleParts } from '../serve/alerts.ts'
+import { ActiveStore } from '../store/alerts/active-store.ts'
+import { type AlertCounts, AlertCountsStore } from '../store/alerts/alert-counts.ts'
 import { ChannelStore } from '../store/alerts/channel-store.ts'
 import { ClosingStore } from '../store/alerts/closing-store.ts'
 import { DecisionStore } from '../store/alerts/decision-store.ts'
@@ -33,11 +37,14 @@ const ALERTS_STATEMENT_MS_MAX = 30_000
 /** How long decisions, transitions and messages are kept. */
 export const ALERT_HISTORY_MS = 30 * 24 * 3_600_000
 const LOOK_BACK_MS = 30_000
+const COUNT_MS = 15_000
 const FORGET_ROWS_MAX = 10_000
+/** An evaluator that did not look for due windows for so long is not alive. */
+const ALIVE_MS = 30_000
 /** Who asks in the lane: no token has it. */
 const ASKER = 0
 
-type RouteParts = RuleParts & ChannelRoutesDeps['alerts']
+type RouteParts = RuleParts & ChannelRoutesDeps['alerts'] & { readonly active: ActiveStore }
 
 interface AlertParts {
   readonly reading: Reading
@@ -73,7 +80,10 @@ export function startAlerts(context: Context, stores: Stores, parts: AlertParts)
     streams: parts.reading.streams,
     readRights: (owner: string) => readOwnerRights(stores.reads.postgres, owner),
   }
-  const observer = evaluatorObserver(context, lock)
+  let lookedMs = Number.NEGATIVE_INFINITY
+  const observer = evaluatorObserver(context, lock, () => {
+    lookedMs = performance.now()
+  })
   const streamsOf = (rule: Rule) => streamsOfRule(rights, rule)
   const evaluator = new Evaluator({
     ...{ lock, decisions, closing, streamsOf, ask, observer },
@@ -94,15 +104,22 @@ export function startAlerts(context: Context, stores: Stores, parts: AlertParts)
   const late = { closing, decisions, streamsOf, ask, onFailed: observer.onFailed }
   const looking = lookBack(context, lock, late, ending.signal)
   const outbox = new OutboxStore(postgres)
+  const send = createSender({ nowMs: Date.now })
   const deliverer = new Deliverer({
-    ...{ outbox, isWorker: () => lock.isHeld, post: postWebhook, nowMs: Date.now },
+    ...{ outbox, isWorker: () => lock.isHeld, send },
     ...deliveryObserver(context),
+  })
+  const stopWatching = watchAlerts(context, {
+    store: new AlertCountsStore(postgres),
+    isWorker: () => lock.isHeld,
+    isAlive: () => performance.now() - lookedMs < ALIVE_MS,
   })
   evaluator.start()
   publisher.start()
   deliverer.start()
   stoppers.push(async () => {
     ending.abort()
+    await stopWatching()
     await looking
     await deliverer.stop()
     await publisher.stop()
@@ -113,9 +130,9 @@ export function startAlerts(context: Context, stores: Stores, parts: AlertParts)
     rules: new RuleStore(postgres),
     transitions: new TransitionStore(reads.postgres),
     windows: new WindowStore(reads.postgres),
+    active: new ActiveStore(reads.postgres),
     channels: new ChannelStore(postgres),
-    outbox,
-    ...{ closing, ask },
+    ...{ outbox, send, closing, ask },
   }
 }
 
@@ -165,7 +182,11 @@ function deliveryObserver({
   }
 }
 
-function evaluatorObserver({ metrics, log }: Context, lock: WorkerLock): EvaluatorObserver {
+function evaluatorObserver(
+  { metrics, log }: Context,
+  lock: WorkerLock,
+  onLook: () => void,
+): EvaluatorObserver {
   metrics.gauge(
     'ingest_alerts_worker',
     'Whether this node is the one that evaluates rules of alerts',
@@ -206,6 +227,7 @@ function evaluatorObserver({ metrics, log }: Context, lock: WorkerLock): Evaluat
     },
     onLag: (ms) => {
       lagMs = ms
+      onLook()
     },
     onFenced: (nodeIds) => {
       log.warn(
@@ -218,4 +240,89 @@ function evaluatorObserver({ metrics, log }: Context, lock: WorkerLock): Evaluat
       log.warn({ reason: reasonOf(cause) }, 'alerts cannot be evaluated now; will retry')
     },
   }
+}
+
+interface WatchAlertsParts {
+  readonly store: Pick<AlertCountsStore, 'read' | 'readHeartbeats'>
+  /** This node evaluates. */
+  readonly isWorker: () => boolean
+  /** It looked for due windows a moment ago. */
+  readonly isAlive: () => boolean
+}
+
+const NOTHING: AlertCounts = {
+  ...{ waiting: 0, dead: 0, oldestS: 0 },
+  ...{ evaluating: 0, failing: 0, paused: 0 },
+}
+
+/** Returns how to stop it. */
+function watchAlerts(context: Context, parts: WatchAlertsParts): () => Promise<void> {
+  const ending = new AbortController()
+  const counting = countAlerts(context, parts, ending.signal)
+  const heartbeats = startHeartbeats(context, parts)
+  return async () => {
+    ending.abort()
+    await heartbeats.stop()
+    await counting
+  }
+}
+
+function countAlerts(
+  { metrics, log }: Context,
+  { store, isWorker }: WatchAlertsParts,
+  signal: AbortSignal,
+): Promise<void> {
+  let counts = NOTHING
+  // What another node counts is not counted here, too.
+  const now = () => (isWorker() ? counts : NOTHING)
+  metrics.watch(
+    'gauge',
+    ['ingest_alert_rules', 'Rules of alerts, by whether they are evaluated'],
+    ['state'],
+    () => (['evaluating', 'failing', 'paused'] as const).map((state) => [{ state }, now()[state]]),
+  )
+  metrics.watch(
+    'gauge',
+    ['ingest_alert_messages', 'Messages of alerts that are not delivered'],
+    ['state'],
+    () => (['waiting', 'dead'] as const).map((state) => [{ state }, now()[state]]),
+  )
+  metrics.gauge(
+    'ingest_alert_oldest_message_seconds',
+    'Age of the oldest message of alerts that waits for its delivery',
+    () => now().oldestS,
+  )
+  return repeat({
+    ...{ signal, everyMs: COUNT_MS },
+    round: async () => {
+      if (isWorker()) counts = await store.read()
+      return false
+    },
+    onError: (cause) => {
+      log.warn({ reason: reasonOf(cause) }, 'alerts could not be counted for metrics; will retry')
+    },
+  })
+}
+
+function startHeartbeats(
+  { metrics, log }: Context,
+  { store, isWorker, isAlive }: WatchAlertsParts,
+): Heartbeats {
+  const sent = metrics.tally(
+    'ingest_alert_heartbeats_total',
+    'Heartbeats of alerts, by what became of them',
+    'outcome',
+    ['sent', 'failed', 'held'],
+  )
+  const heartbeats = new Heartbeats({
+    readDue: (lateMs) => store.readHeartbeats(lateMs),
+    isAlive: () => isWorker() && isAlive(),
+    post: (request, signal) => postWebhook(request, signal),
+    onOutcome: (outcome) => sent.add(outcome),
+    onError: (cause) => {
+      log.warn({ reason: reasonOf(cause) }, 'heartbeats are not sent now; will retry')
+    },
+  })
+  heartbeats.start()
+  return heartbeats
 }

@@ -116,7 +116,7 @@ function ruleRoutes(deps: AlertRoutesDeps): Route[] {
       tag: 'Alerts',
       scope: 'alerts:read',
       answers: { 200: jsonAnswer('The rule; `ETag` has its version', RULE) },
-      run: async (request) => ruleReply(200, await findRule(deps, request)),
+      run: async (request) => ruleReply(200, await ruleOf(deps, request)),
     }),
     guardRoute(deps, {
       method: 'DELETE',
@@ -128,7 +128,7 @@ function ruleRoutes(deps: AlertRoutesDeps): Route[] {
       headers: { 'If-Match': MATCH['If-Match']! },
       answers: { 204: { description: 'Deleted; what fired is resolved' } },
       run: async (request) => {
-        const rule = await findRule(deps, request)
+        const rule = await ruleOf(deps, request)
         assertMatch(request, rule)
         await deps.alerts.rules.delete(rule)
         return { status: 204 }
@@ -178,7 +178,7 @@ function historyRoutes(deps: AlertRoutesDeps): Route[] {
         }),
       },
       run: async (request) => {
-        const { ruleId } = await findRule(deps, request)
+        const { ruleId } = await ruleOf(deps, request)
         const groups = await deps.alerts.windows.readGroups(ruleId)
         return jsonReply(200, { groups: groups.map(groupStateJson) })
       },
@@ -191,7 +191,7 @@ function historyRoutes(deps: AlertRoutesDeps): Route[] {
       query: HISTORY_QUERY,
       answers: { 200: jsonAnswer('The newest first', idPageSchema('transitions', TRANSITION)) },
       run: async (request) => {
-        const { ruleId } = await findRule(deps, request)
+        const { ruleId } = await ruleOf(deps, request)
         const page = historyPage(request)
         const found = await deps.alerts.transitions.list(ruleId, page)
         const next = nextOf(page, found, ({ transitionId }) => transitionId)
@@ -206,7 +206,7 @@ function historyRoutes(deps: AlertRoutesDeps): Route[] {
       query: HISTORY_QUERY,
       answers: { 200: jsonAnswer('The newest first', idPageSchema('windows', DECIDED_WINDOW)) },
       run: async (request) => {
-        const { ruleId } = await findRule(deps, request)
+        const { ruleId } = await ruleOf(deps, request)
         const page = historyPage(request)
         const found = await deps.alerts.windows.list(ruleId, page)
         const next = nextOf(page, found, ({ untilMs }) => untilMs)
@@ -255,12 +255,16 @@ function backtestRoute(deps: AlertRoutesDeps): Route {
   })
 }
 
+async function ruleOf({ alerts }: AlertRoutesDeps, request: HttpRequest): Promise<Rule> {
+  return await findRule(alerts.rules, request.principal, request.params[0] ?? '')
+}
+
 /** By its id, or by its name among the principal's own. Throws `not_found`. */
-async function findRule(
-  { alerts: { rules } }: AlertRoutesDeps,
-  { principal, params }: HttpRequest,
+export async function findRule(
+  rules: Pick<RuleStore, 'find' | 'findNamed'>,
+  principal: Principal,
+  text: string,
 ): Promise<Rule> {
-  const text = params[0] ?? ''
   const id = tryParseRowId(text)
   const rule = await (id === undefined ? rules.findNamed(principal.owner, text) : rules.find(id))
   if (rule !== undefined && isSeen(principal, rule)) return rule

@@ -6,12 +6,10 @@
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { test } from 'node:test'
+import { AddressRefusedError } from '../../src/alerts/allowed-address.ts'
+import { createSender } from '../../src/alerts/channels/channel-kinds.ts'
 import { Deliverer } from '../../src/alerts/deliverer.ts'
-import {
-  AddressRefusedError,
-  type WebhookAnswer,
-  type WebhookRequest,
-} from '../../src/alerts/post-webhook.ts'
+import type { WebhookAnswer, WebhookRequest } from '../../src/alerts/post-webhook.ts'
 import { readRuleSettings } from '../../src/alerts/rule-settings.ts'
 import { ALERT_DELIVERY_MS_MAX } from '../../src/limits.ts'
 import type { DueMessage } from '../../src/store/alerts/outbox-store.ts'
@@ -26,7 +24,10 @@ function message(changes: Partial<DueMessage> = {}): DueMessage {
   return {
     ...{ messageId: 5, channel: 'ops', key: 'key-5', attempts: 0, ageMs: 0, lastError: undefined },
     state: 'waiting',
-    target: { url: 'https://hooks.test/x', secret: 'a secret of the two', allowsPrivate: false },
+    target: {
+      ...{ kind: 'webhook', url: 'https://hooks.test/x', secret: 'a secret of the two' },
+      ...{ allowsPrivate: false, options: {} },
+    },
     settings: SETTINGS,
     transition: {
       ...{ transitionId: 9, ruleId: 3, ruleName: 'slow', owner: 'ann', ruleVersion: 2 },
@@ -38,22 +39,24 @@ function message(changes: Partial<DueMessage> = {}): DueMessage {
 }
 
 async function deliver(due: DueMessage, answer: WebhookAnswer | Error) {
-  const sent: WebhookRequest[] = []
+  const sent: (WebhookRequest & { readonly body: string })[] = []
   const became: unknown[] = []
   const deliverer = new Deliverer({
     outbox: {
       readDue: async () => [due],
-      setDelivered: async (...args) => void became.push(['delivered', ...args]),
+      setDelivered: async (messageId) => void became.push(['delivered', messageId]),
       setDead: async (...args) => void became.push(['dead', ...args]),
       retryIn: async (...args) => void became.push(['retry', ...args]),
     },
     isWorker: () => true,
-    post: async (request) => {
-      sent.push(request)
-      if (answer instanceof Error) throw answer
-      return answer
-    },
-    nowMs: () => NOW_MS,
+    send: createSender({
+      nowMs: () => NOW_MS,
+      post: async ({ body = '', ...request }) => {
+        sent.push({ ...request, body })
+        if (answer instanceof Error) throw answer
+        return answer
+      },
+    }),
     onOutcome: () => undefined,
     onError: (cause) => assert.fail(String(cause)),
   })

@@ -55,6 +55,7 @@ before(async () => {
           windows: new WindowStore(postgres),
           channels: new ChannelStore(postgres),
           outbox: new OutboxStore(postgres),
+          send: async () => ({ outcome: 'delivered' }),
           closing: { read: async () => ({ closedMs: NOW_MS, nodeId: 0, nowMs: NOW_MS }) },
           ask,
         },

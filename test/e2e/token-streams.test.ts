@@ -73,7 +73,8 @@ const OTHERS = [
   ...['listAlertRules', 'putAlertRule', 'getAlertRule', 'deleteAlertRule'],
   ...['listAlertGroups', 'listAlertTransitions', 'listAlertWindows', 'backtestAlertRule'],
   ...['listAlertChannels', 'putAlertChannel', 'deleteAlertChannel'],
-  ...['listAlertMessages', 'sendAlertMessage'],
+  ...['listAlertMessages', 'sendAlertMessage', 'testAlertChannel', 'previewAlertChannel'],
+  ...['listPrometheusRules', 'listPrometheusAlerts'],
 ]
 
 /** How operations begin that are in Elasticsearch's form. */

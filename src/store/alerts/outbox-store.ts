@@ -3,6 +3,7 @@
  * until it is delivered or dead no other. Throws `StoreError`.
  */
 import type { Postgres } from '../postgres.ts'
+import { type ChannelTarget, TARGET_COLUMNS, type TargetRow, toTarget } from './channel-store.ts'
 import type { RuleSettings } from './rule.ts'
 import {
   TRANSITION_COLUMNS,
@@ -25,9 +26,7 @@ export interface OutboxMessage {
 /** With what is needed to send it. */
 export interface DueMessage extends OutboxMessage {
   /** Undefined: there is no channel of the name. */
-  readonly target:
-    | { readonly url: string; readonly secret: string | undefined; readonly allowsPrivate: boolean }
-    | undefined
+  readonly target: ChannelTarget | undefined
   /** Undefined: the rule was deleted. */
   readonly settings: RuleSettings | undefined
 }
@@ -42,10 +41,8 @@ interface MessageRow extends TransitionRow {
   readonly state: OutboxMessage['state']
 }
 
-interface DueRow extends MessageRow {
+interface DueRow extends MessageRow, Omit<TargetRow, 'url'> {
   readonly url: string | null
-  readonly secret: string | null
-  readonly allows_private: boolean | null
   readonly settings: string | null
 }
 
@@ -53,7 +50,7 @@ const STATE = `CASE WHEN m.delivered_at IS NOT NULL THEN 'delivered'
   WHEN m.dead_at IS NOT NULL THEN 'dead' ELSE 'waiting' END`
 const COLUMNS = `m.message_id, m.channel, m.idempotency_key, m.attempts, m.last_error,
   ${STATE} AS state, (extract(epoch FROM now() - m.created_at) * 1000)::float8 AS age_ms,
-  ${TRANSITION_COLUMNS.replaceAll(/\b(transition_id|rule_id|owner|fingerprint)\b/g, 't.$1')}`
+  ${TRANSITION_COLUMNS.replaceAll(/\b(transition_id|rule_id|owner|fingerprint|kind)\b/g, 't.$1')}`
 const IS_WAITING = 'm.delivered_at IS NULL AND m.dead_at IS NULL'
 
 export class OutboxStore {
@@ -65,7 +62,7 @@ export class OutboxStore {
 
   async readDue(limit: number): Promise<DueMessage[]> {
     const { rows } = await this.#postgres.query<DueRow>(
-      `SELECT ${COLUMNS}, c.url, c.secret, c.allows_private, r.settings
+      `SELECT ${COLUMNS}, ${TARGET_COLUMNS}, r.settings
          FROM alert_outbox m JOIN alert_transitions t ON t.transition_id = m.transition_id
          LEFT JOIN alert_channels c ON c.owner = m.owner AND c.name = m.channel
          LEFT JOIN alert_rules r ON r.rule_id = m.rule_id
@@ -77,18 +74,16 @@ export class OutboxStore {
       [limit],
     )
     return rows.map((row) => {
-      const { url, secret, allows_private: allowsPrivate, settings } = row
-      const target =
-        url === null
-          ? undefined
-          : { url, secret: secret ?? undefined, allowsPrivate: allowsPrivate === true }
+      const { url, settings } = row
+      const target = url === null ? undefined : toTarget({ ...row, url })
       const parsed = settings === null ? undefined : (JSON.parse(settings) as RuleSettings)
       return { ...toMessage(row), target, settings: parsed }
     })
   }
 
-  async setDelivered(messageId: number): Promise<void> {
-    await this.#set(messageId, 'delivered_at = clock_timestamp(), last_error = NULL')
+  /** `note`: who did not get it, of several. */
+  async setDelivered(messageId: number, note?: string): Promise<void> {
+    await this.#set(messageId, 'delivered_at = clock_timestamp(), last_error = $2', [note ?? null])
   }
 
   async setDead(messageId: number, error: string): Promise<void> {

@@ -103,6 +103,11 @@ const READS: Readonly<Record<string, () => readonly Read[]>> = {
     { path: '/v1/alerts/backtest', body: { rule: ruleOf(['user']), from: '-16m' } },
   ],
   listAlertChannels: () => ['/v1/alerts/channels'],
+  previewAlertChannel: () => [
+    { path: '/v1/alerts/channels/preview', body: { kind: 'email', rule: 'rule_0' } },
+  ],
+  listPrometheusRules: () => ['/api/v1/rules'],
+  listPrometheusAlerts: () => ['/api/v1/alerts'],
   listAlertMessages: () => ['/v1/alerts/messages?state=delivered'],
   getFieldStats: () => [of(events, 'fields/user/stats?limit=100')],
   queryView: () => [{ path: of(events, `views/${viewId}/query`), body: { limit: 1_000 } }],

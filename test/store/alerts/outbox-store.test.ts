@@ -40,7 +40,10 @@ const shown = async () =>
   })
 
 test('in order, one at a time for each group and channel', async () => {
-  const settings = { url: 'https://hooks.test/a', secret: 's', allowsPrivate: false }
+  const settings = {
+    ...({ kind: 'slack', url: 'https://hooks.test/a', secret: 's', allowsPrivate: false } as const),
+    options: { template: { text: '{{title}}' } },
+  }
   await channels.put('ann', 'ops', settings)
   for (const kind of ['firing', 'resolved'] as const) {
     for (const group of ['a', 'b']) await happen(group, kind)
