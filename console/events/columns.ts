@@ -24,6 +24,11 @@ export function columnName(column: Column): string {
   return column.kind === 'line' ? '' : fieldText(column.field)
 }
 
+/** The name of its head: another one than that of the time. */
+export function headName(column: Column): string {
+  return `column ${columnName(column)}`
+}
+
 /** `hasService`: an event of the list has one. */
 export function columnsOf(
   fields: readonly EventField[],
