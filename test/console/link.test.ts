@@ -69,3 +69,16 @@ test('a list survives the address, whatever is in it', () => {
   // As people type it.
   assert.deepEqual(readList('100%,b'), ['100%', 'b'])
 })
+
+test('an address by hand: a ? in it, and a parameter that is there twice', () => {
+  const { params } = readRoute('#/explore/7?q=path:/a?b=1&from=-1h&q=other&from=-7d')
+  assert.deepEqual(
+    [...params],
+    [
+      ['q', 'path:/a?b=1'],
+      ['from', '-1h'],
+    ],
+  )
+  const [screen, id] = [readRoute('#explore/7'), readRoute('#/explore/7/?a')]
+  assert.deepEqual([screen.streamId, id.streamId, id.params.get('a')], ['7', '7', ''])
+})
