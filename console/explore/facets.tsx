@@ -18,7 +18,7 @@ import { FieldInput } from '../parts/field-input.tsx'
 import { tell } from '../parts/notices.tsx'
 import { reasonText } from './answer-note.tsx'
 import { ask } from './ask.ts'
-import { type CountedAsk, useFacets } from './counted.ts'
+import { type CountedAsk, isLabelled, useFacets } from './counted.ts'
 import { clauseOfValue, type Facet, type FacetValue } from './facet.ts'
 import { filterBy } from './filter-by.ts'
 import { hasClause, withoutClause } from './filters.ts'
@@ -91,6 +91,7 @@ function AddFacet() {
     const field = readFieldText(text)
     if (field === undefined) return
     if (!isCounted(field)) return tell('Values of this cannot be counted: name a whole array', true)
+    if (isLabelled(field)) return tell(`${fieldText(field)} is counted already`)
     const { facets } = ask.value
     const others = facets.filter((one) => fieldText(one) !== fieldText(field))
     setParams({ facets: fieldListText([...others, field]) })
@@ -142,7 +143,25 @@ function FacetBox({ facet }: { facet: Facet }) {
           <FacetLine key={value.json} facet={facet} value={value} most={most} />
         ))}
       </ul>
+      <RemoveFacet facet={facet} />
     </details>
+  )
+}
+
+/** Of those that somebody added. */
+function RemoveFacet({ facet: { field, label } }: { facet: Facet }) {
+  const { facets } = ask.value
+  const others = facets.filter((one) => fieldText(one) !== fieldText(field))
+  if (others.length === facets.length) return null
+  return (
+    <button
+      type="button"
+      class="plain small quiet"
+      aria-label={`Remove the values of ${isolated(label)}`}
+      onClick={() => setParams({ facets: fieldListText(others) })}
+    >
+      ✕ remove
+    </button>
   )
 }
 
