@@ -37,6 +37,9 @@ test('a range that stands still is asked nothing about, and stays', () => {
   for (const moving of ['#/explore', '#/explore?from=-1h', `${still}-1h`, `#/explore?to=now-5m`]) {
     assert.equal(isMoving(readRoute(moving)), !moving.endsWith('Z-1h'), moving)
   }
+  for (const none of ['#/explore?from=-999999999w', '#/explore?from=yesterday']) {
+    assert.equal(isMoving(readRoute(none)), false, none)
+  }
   // What cannot be read is told where it is opened.
   assert.equal(shared('#/explore?from=yesterday', FIXED).from, 'yesterday')
 })
