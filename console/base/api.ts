@@ -135,8 +135,8 @@ function isPage({ headers }: Response): boolean {
 }
 
 const NOT_OURS =
-  'Something between this page and the service answered with a page of its own, such as a form to ' +
-  'sign in. Load this page again.'
+  'Something between this page and the service answered with a page of its own, such as a form ' +
+  'to sign in. Load this page again.'
 
 async function readProblem(response: Response): Promise<Readonly<Record<string, unknown>>> {
   if (response.ok) return { detail: NOT_OURS }

@@ -75,7 +75,7 @@ export function fieldListText(fields: readonly EventField[]): string {
   return fields.map(fieldText).join(',')
 }
 
-/** Whether the API can count by it: not by what is in arrays, by ids and times, by overlong names. */
+/** Whether the API can count by it: not by what is in arrays, ids, times and overlong names. */
 export function isCounted(field: EventField): boolean {
   if (field.kind === 'stream') return true
   if (field.kind === 'system') return COUNTED.includes(field.name)
