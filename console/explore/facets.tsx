@@ -39,12 +39,14 @@ interface FacetsProps {
 
 export function Facets({ counted, total, told }: FacetsProps) {
   const { value, failure, isStale } = useFacets(counted)
-  const { state, facets = [] } = value ?? {}
+  // What is there may be of another question; while live it is of this one, and a little old.
+  const isLost = failure !== undefined && !counted.ask.isLive
+  const { state, facets = [] } = isLost ? {} : (value ?? {})
   // Events come while answers are under way: then the figures would not add up.
   const isOther = state?.isComplete === true && total !== undefined && value?.total !== total
   return (
     <details
-      class={isStale || failure !== undefined ? 'facets is-stale' : 'facets'}
+      class={isStale || (failure !== undefined && !isLost) ? 'facets is-stale' : 'facets'}
       open={isUnfolded()}
       onToggle={(event) => {
         const { open } = event.currentTarget

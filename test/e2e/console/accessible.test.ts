@@ -283,8 +283,10 @@ async function openScene({ hash, shows, act }: Scene): Promise<void> {
   // Counts come after the rows.
   if (/explore(?!.*\()/.test(hash)) await untilShown(page, 'behind')
   // What is old is pale until the answer is there.
-  await page.waitForFunction("document.querySelector('.is-stale') === null")
+  const settled = () => page.waitForFunction("document.querySelector('.is-stale') === null")
+  await settled()
   await act?.()
+  await settled()
 }
 
 test('the page for signing in', options, async () => {
