@@ -1,18 +1,105 @@
 /**
- * What a webhook gets: a superset of what Alertmanager sends (version 4), so that whatever takes
- * that takes this. One message is about one group of a rule, or about the rule as a whole.
+ * What a webhook gets, and what other kinds of channels are written from: a superset of what
+ * Alertmanager sends (version 4), so that whatever takes that takes this. One message is about
+ * groups of a rule, or about the rule as a whole.
  */
 import { createHmac } from 'node:crypto'
 import { formatTimeMs } from '../model/rfc3339.ts'
 import type { DueMessage } from '../store/alerts/outbox-store.ts'
 import type { StoredKind } from '../store/alerts/transitions-sql.ts'
 
+/** Why an alert is told, or the message as a whole. */
+export type MessageReason =
+  | 'new'
+  | 'repeat'
+  | 'resolved'
+  | 'corrected'
+  | 'gap'
+  | 'evaluation_failing'
+  | 'evaluation_restored'
+
+/** One event that an alert is about; `event` is null when it is too large to be sent along. */
+export interface AlertSample {
+  readonly id: string
+  readonly event: unknown
+}
+
+/** One group of a rule, or the rule as a whole: then its fingerprint is empty. */
+export interface MessageAlert {
+  readonly status: 'firing' | 'resolved'
+  readonly labels: Readonly<Record<string, string>>
+  readonly annotations: Readonly<Record<string, string>>
+  readonly startsAt: string
+  /** The year 1 while it fires. */
+  readonly endsAt: string
+  /** Of the group, among those of its rule. */
+  readonly fingerprint: string
+  /** Shows just these events in the console; empty where nobody knows its address. */
+  readonly generatorURL: string
+  readonly reason: MessageReason
+  /** Why, where the reason does not say it. */
+  readonly detail: string | null
+  readonly value: number | null
+  readonly threshold: number | null
+  readonly condition: string | null
+  readonly window: { readonly from: string; readonly to: string; readonly time: string | null }
+  readonly event_count: number | null
+  /** Finds just these events. */
+  readonly query: string | null
+  /** The newest of them, of what fires. */
+  readonly samples: readonly AlertSample[]
+  /** Why there are none, when they could not be read. */
+  readonly samples_problem: string | null
+}
+
+/** A message, for whatever renders it. */
+export interface AlertMessage {
+  readonly version: '4'
+  readonly groupKey: string
+  readonly status: 'firing' | 'resolved'
+  readonly receiver: string
+  /** Alerts that the message is about and that are not in `alerts`. */
+  readonly truncatedAlerts: number
+  /** Of its alerts the one that matters most: `new`, then `resolved`, then `repeat`. */
+  readonly reason: MessageReason
+  readonly detail: string | null
+  readonly groupLabels: Readonly<Record<string, string>>
+  readonly commonLabels: Readonly<Record<string, string>>
+  readonly commonAnnotations: Readonly<Record<string, string>>
+  /** The console's address, or empty. */
+  readonly externalURL: string
+  /** At least one. */
+  readonly alerts: readonly MessageAlert[]
+  readonly sluice: {
+    /** Also the Idempotency-Key. */
+    readonly event_id: string
+    readonly rule_id: string
+    readonly rule_version: number
+    readonly evaluated_at: string
+    /** All windows of the rule that end up to here were decided. */
+    readonly as_of: string | null
+    /** The first try is 1; all else is the same in each. */
+    readonly attempt: number
+  }
+}
+
 /** Alertmanager's word for "not yet". */
 const NO_TIME = '0001-01-01T00:00:00Z'
 
-const REASONS: Partial<Readonly<Record<StoredKind, string>>> = { firing: 'new' }
+const REASONS: Partial<Readonly<Record<StoredKind, MessageReason>>> = { firing: 'new' }
 
-export function webhookBody({ transition, settings, channel, key, attempts }: DueMessage): string {
+export function webhookBody(message: DueMessage): string {
+  return JSON.stringify(messageOf(message))
+}
+
+/** The message of this try. */
+export function messageOf({
+  transition,
+  settings,
+  channel,
+  key,
+  attempts,
+}: DueMessage): AlertMessage {
   const { kind, ruleName, groupJson = '[]', fingerprint = '', value, events } = transition
   const {
     severity,
@@ -32,19 +119,21 @@ export function webhookBody({ transition, settings, channel, key, attempts }: Du
   }
   const isOver = kind === 'resolved' || kind === 'evaluation_restored'
   const status = isOver ? 'resolved' : 'firing'
-  const [from, to] = [transition.fromMs, transition.untilMs].map(formatTimeMs)
-  const alert = {
-    ...{ status, labels, annotations, fingerprint, generatorURL: '' },
+  const from = formatTimeMs(transition.fromMs)
+  const to = formatTimeMs(transition.untilMs)
+  const reason = REASONS[kind] ?? (kind as MessageReason)
+  const detail = transition.reason ?? null
+  const alert: MessageAlert = {
+    ...{ status, labels, annotations, fingerprint, generatorURL: '', reason, detail },
     ...{ startsAt: isOver ? from : to, endsAt: isOver ? to : NO_TIME },
     ...{ value: value ?? null, threshold: settings?.condition.value ?? null },
     condition: settings === undefined ? null : settings.condition.op,
     window: { from, to, time: settings?.time_basis ?? null },
-    event_count: events ?? null,
+    ...{ event_count: events ?? null, query: null, samples: [], samples_problem: null },
   }
-  return JSON.stringify({
+  return {
     ...{ version: '4', groupKey: `{}:{rule="${transition.ruleId}"}:${fingerprint}`, status },
-    ...{ receiver: channel, truncatedAlerts: 0, reason: REASONS[kind] ?? kind },
-    detail: transition.reason ?? null,
+    ...{ receiver: channel, truncatedAlerts: 0, reason, detail },
     ...{ groupLabels, commonLabels: labels, commonAnnotations: annotations, externalURL: '' },
     alerts: [alert],
     sluice: {
@@ -52,9 +141,10 @@ export function webhookBody({ transition, settings, channel, key, attempts }: Du
       rule_id: String(transition.ruleId),
       rule_version: transition.ruleVersion,
       evaluated_at: formatTimeMs(transition.decidedAtMs),
+      as_of: null,
       attempt: attempts + 1,
     },
-  })
+  }
 }
 
 /** `Sluice-Signature`: HMAC-SHA-256 of the time and the body, so that none is sent again later. */
