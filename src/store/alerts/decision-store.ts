@@ -156,16 +156,27 @@ export class DecisionStore {
     })
   }
 
-  /** Windows of event time that are to be looked at once more, by rule and time. */
-  async readOpen(closedMs: number, lateMs: number, limit: number): Promise<OpenWindow[]> {
+  /**
+   * Windows of event time that are to be looked at once more, by rule and time: the oldest of each
+   * rule, and rules by chance where they are too many, so that those that always fail keep this
+   * from no other.
+   */
+  async readOpen(
+    closedMs: number,
+    lateMs: number,
+    most: { readonly rules: number; readonly windows: number },
+  ): Promise<OpenWindow[]> {
+    const isDue = `w.rule_id = r.rule_id AND w.is_open AND w.rule_version = r.version
+      AND w.until_ms + r.delay_ms + $2 <= $1`
     const { rows } = await this.#inTurn((sql) =>
       sql.query<RuleRow & { until_ms: string; outcome: StoredWindow['outcome']; events: string }>(
         `SELECT ${RULE_COLUMNS}, w.until_ms, w.outcome, w.event_count AS events
-           FROM alert_windows w JOIN alert_rules USING (rule_id)
-          WHERE w.is_open AND w.rule_version = version AND NOT paused
-            AND w.until_ms + delay_ms + $2 <= $1
-          ORDER BY rule_id, w.until_ms LIMIT $3`,
-        [closedMs, lateMs, limit],
+           FROM (SELECT * FROM alert_rules r WHERE NOT paused AND EXISTS (
+               SELECT 1 FROM alert_windows w WHERE ${isDue}) ORDER BY random() LIMIT $3) AS r
+           CROSS JOIN LATERAL (SELECT until_ms, outcome, event_count FROM alert_windows w
+             WHERE ${isDue} ORDER BY w.until_ms LIMIT $4) AS w
+          ORDER BY rule_id, w.until_ms`,
+        [closedMs, lateMs, most.rules, most.windows],
       ),
     )
     return rows.map((row) => ({
