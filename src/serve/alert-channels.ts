@@ -7,7 +7,7 @@ import { jsonReply } from '../http/problem.ts'
 import { formatTimeMs } from '../model/rfc3339.ts'
 import { hasScope, type Principal, tryParseRowId } from '../model/stream.ts'
 import type { Channel, ChannelStore } from '../store/alerts/channel-store.ts'
-import type { OutboxMessage, OutboxStore } from '../store/alerts/outbox-store.ts'
+import type { ListedMessage, OutboxMessage, OutboxStore } from '../store/alerts/outbox-store.ts'
 import { TRANSITION, transitionJson } from './alert-answers.ts'
 import { HISTORY_QUERY, historyPage, nextOf } from './alert-pages.ts'
 import { idPageSchema } from './id-page.ts'
@@ -66,7 +66,9 @@ const MESSAGE: ObjectSchema = {
     last_error: nullable({ type: 'string' }),
     idempotency_key: { type: 'string' },
     rule: { type: 'string', description: 'Its name' },
-    transition: TRANSITION,
+    reason: { type: 'string', description: 'Of its alerts the one that matters most' },
+    alert_count: { type: 'integer', description: 'Alerts that it is about' },
+    transition: nullable(TRANSITION, { description: 'Of its first alert; null: forgotten' }),
   },
 }
 
@@ -211,7 +213,7 @@ function channelJson({ name, url, secret, allowsPrivate, version, updatedAtMs }:
   }
 }
 
-function messageJson(message: OutboxMessage): object {
+function messageJson(message: ListedMessage): object {
   return {
     id: String(message.messageId),
     channel: message.channel,
@@ -219,7 +221,9 @@ function messageJson(message: OutboxMessage): object {
     attempts: message.attempts,
     last_error: message.lastError ?? null,
     idempotency_key: message.key,
-    rule: message.transition.ruleName,
-    transition: transitionJson(message.transition),
+    rule: message.ruleName,
+    reason: message.reason,
+    alert_count: message.alertCount,
+    transition: message.transition === undefined ? null : transitionJson(message.transition),
   }
 }

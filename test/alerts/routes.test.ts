@@ -18,6 +18,7 @@ import {
 } from '../../src/limits.ts'
 import { formatDuration } from '../../src/model/duration.ts'
 import { channelRoutes } from '../../src/serve/alert-channels.ts'
+import { silenceRoutes } from '../../src/serve/alerts/silences.ts'
 import { alertRoutes } from '../../src/serve/alerts.ts'
 import { streamRoutes } from '../../src/serve/streams.ts'
 import { ChannelStore } from '../../src/store/alerts/channel-store.ts'
@@ -25,6 +26,7 @@ import { OutboxStore } from '../../src/store/alerts/outbox-store.ts'
 import { readOwnerRights } from '../../src/store/alerts/owner-rights.ts'
 import type { RuleSettings } from '../../src/store/alerts/rule.ts'
 import { RuleStore } from '../../src/store/alerts/rule-store.ts'
+import { SilenceStore } from '../../src/store/alerts/silence-store.ts'
 import { TransitionStore } from '../../src/store/alerts/transition-store.ts'
 import { WindowStore } from '../../src/store/alerts/window-store.ts'
 import { RestHarness, startDatabase, type TestDatabase } from '../serve/rest-harness.ts'
@@ -44,13 +46,14 @@ before(async () => {
   const { postgres } = database
   harness = await RestHarness.start(postgres, ({ resolveToken, control }) => [
     ...streamRoutes({ resolveToken, control }),
-    ...[alertRoutes, channelRoutes].flatMap((of) =>
+    ...[alertRoutes, channelRoutes, silenceRoutes].flatMap((of) =>
       of({
         resolveToken,
         streams: control,
         nowMs: () => NOW_MS,
         alerts: {
           rules: new RuleStore(postgres),
+          silences: new SilenceStore(postgres),
           transitions: new TransitionStore(postgres),
           windows: new WindowStore(postgres),
           channels: new ChannelStore(postgres),

@@ -203,16 +203,36 @@ export class DecisionStore {
     })
   }
 
-  /** Forgets what is older than this; so many rows of a table at a time. */
+  /**
+   * Forgets what is older than this, but for what waits to be told; so many rows of a table at a
+   * time.
+   */
   async forgetBefore(keptMs: number, limit: number): Promise<void> {
-    const old = "< now() - $1 * interval '1 millisecond'"
-    for (const [table, key] of [
-      ['alert_windows', 'decided_at'],
-      ['alert_transitions', 'decided_at'],
-      ['alert_outbox', 'created_at'],
+    const old = (column: string) => `${column} < now() - $1 * interval '1 millisecond'`
+    const isKept = (condition: string) => `NOT EXISTS (SELECT 1 FROM alert_notices n WHERE
+      ${condition} AND n.message_id IS NULL)`
+    for (const [table, isForgotten] of [
+      ['alert_windows', old('decided_at')],
+      [
+        'alert_transitions t',
+        `${old('decided_at')} AND ${isKept('n.transition_id = t.transition_id')}`,
+      ],
+      ['alert_outbox', old('created_at')],
+      ['alert_rule_versions v', `${old('created_at')} AND ${isKept('n.rule_id = v.rule_id')}`],
+      ['alert_silences', old('until_at')],
+      // With nothing to tell, now or again: the next notice makes it anew.
+      [
+        'alert_queues q',
+        `${old('COALESCE(grouped_at, to_timestamp(0))')} AND next_at IS NULL
+          AND NOT EXISTS (SELECT 1 FROM alert_notices n
+            WHERE n.rule_id = q.rule_id AND n.channel = q.channel)
+          AND NOT EXISTS (SELECT 1 FROM alert_told k
+            WHERE k.rule_id = q.rule_id AND k.channel = q.channel)`,
+      ],
     ] as const) {
-      const forget = `DELETE FROM ${table} WHERE ctid = ANY (ARRAY(
-           SELECT ctid FROM ${table} WHERE ${key} ${old} LIMIT $2))`
+      const [name] = table.split(' ')
+      const forget = `DELETE FROM ${name} WHERE ctid = ANY (ARRAY(
+           SELECT ctid FROM ${table} WHERE ${isForgotten} LIMIT $2))`
       await this.#inTurn((sql) => sql.query(forget, [keptMs, limit]))
     }
   }
