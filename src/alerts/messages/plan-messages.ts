@@ -5,6 +5,7 @@
  * once `repeat` is over. What a silence holds back goes on waiting. A group that is over is told so
  * only if the channel heard that it fires, or hears it in the same message: then from when to when.
  */
+import { mainTurns } from '../../api/main-turns.ts'
 import { ALERT_MESSAGE_GROUPS_MAX } from '../../limits.ts'
 import { tryParseDuration } from '../../model/duration.ts'
 import type {
@@ -29,6 +30,9 @@ export interface PlanOptions {
 
 /** A rule whose windows are being made up for is looked at again after this. */
 export const NOT_CURRENT_MS = 30_000
+
+/** Groups that are looked at in one turn of the main thread. */
+const TURN_GROUPS = 100
 
 /** Something to tell of a group. */
 interface Candidate {
@@ -123,7 +127,8 @@ async function planGroups(
   const found: Candidate[] = []
   const times: number[] = []
   let isHeld = false
-  for (const group of ofGroups) {
+  for (const [index, group] of ofGroups.entries()) {
+    if (index % TURN_GROUPS === TURN_GROUPS - 1) await mainTurns.next()
     const knows = told.get(group.fingerprint)?.isDelivered === true
     const isOver = group.kind === 'resolved'
     if (isOver && !knows && (group.wasHeld || group.firedMs === undefined)) {
@@ -142,7 +147,8 @@ async function planGroups(
   const isTold = rule !== undefined && isTelling(facts, rule)
   const still = isTold ? facts.firing.filter(({ fingerprint }) => !waiting.has(fingerprint)) : []
   if (still.length > 0 && !options.isCurrent) times.push(nowMs + NOT_CURRENT_MS)
-  for (const group of options.isCurrent ? still : []) {
+  for (const [index, group] of (options.isCurrent ? still : []).entries()) {
+    if (index % TURN_GROUPS === TURN_GROUPS - 1) await mainTurns.next()
     const candidate = ofFiring(facts, terms, rule!, group)
     if (candidate === undefined) continue
     const { dueMs } = candidate

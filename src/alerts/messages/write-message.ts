@@ -2,6 +2,7 @@
  * Writes a message, but for the number of the try and, at first, for its sample events. From then
  * on its text is what is sent.
  */
+import { mainTurns } from '../../api/main-turns.ts'
 import { ALERT_MESSAGE_BYTES_MAX } from '../../limits.ts'
 import { formatTimeMs } from '../../model/rfc3339.ts'
 import type { QueueFacts } from '../../store/alerts/queue-facts.ts'
@@ -39,13 +40,15 @@ export interface MessageFacts {
   readonly alerts: readonly ToldAlert[]
 }
 
+/** Alerts that are written in one turn of the main thread. */
+const TURN_ALERTS = 25
 /** Alertmanager's word for "not yet". */
 const NO_TIME = '0001-01-01T00:00:00Z'
 
-export function writeMessage(key: string, message: MessageFacts): string {
+export async function writeMessage(key: string, message: MessageFacts): Promise<string> {
   const { facts, about, alerts, publicUrl } = message
   const { ruleId, ruleName, channel, rule } = facts
-  const told = inFull(message)
+  const told = await inFull(message)
   const first = alerts[0]!
   const newestMs = (of: (alert: ToldAlert) => number) => {
     return alerts.reduce((most, alert) => Math.max(most, of(alert)), 0)
@@ -99,10 +102,12 @@ function joined(head: object, alerts: readonly string[], sluice: object): string
 }
 
 /** As many as fit, at least one. */
-function inFull({ alerts, facts, terms, publicUrl }: MessageFacts): MessageAlert[] {
+async function inFull(message: MessageFacts): Promise<MessageAlert[]> {
+  const { alerts, facts, terms, publicUrl } = message
   const told: MessageAlert[] = []
   let bytes = 0
   for (const alert of alerts.slice(0, terms.alertsMax)) {
+    if (told.length % TURN_ALERTS === TURN_ALERTS - 1) await mainTurns.next()
     const written = alertOf(alert, facts, publicUrl)
     bytes += Buffer.byteLength(JSON.stringify(written))
     if (bytes > ALERT_MESSAGE_BYTES_MAX && told.length > 0) break

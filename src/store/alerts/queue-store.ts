@@ -21,7 +21,7 @@ export interface NewMessage {
   /** What is told though nothing happened. */
   readonly more: readonly MoreNotice[]
   /** Its text but for the number of the try, under this key. */
-  readonly write: (key: string) => string
+  readonly write: (key: string) => Promise<string>
 }
 
 export interface MoreNotice {
@@ -98,13 +98,14 @@ async function insert(
   message: NewMessage,
 ): Promise<void> {
   const key = `sluice-alert-${randomUUID()}`
+  const content = await message.write(key)
   const { rows } = await sql.query<{ readonly message_id: string }>(
     `INSERT INTO alert_outbox (transition_id, rule_id, rule_name, owner, channel, idempotency_key,
        is_grouped, reason, alert_count, content)
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) RETURNING message_id`,
     [
       ...[message.transitionId, ruleId, ruleName, owner, channel, key],
-      ...[message.isGrouped, message.reason, message.alertCount, message.write(key)],
+      ...[message.isGrouped, message.reason, message.alertCount, content],
     ],
   )
   const messageId = rows[0]!.message_id

@@ -24,12 +24,14 @@ const HOUR_MS = 60 * MINUTE_MS
 const plan = (changes: Partial<QueueFacts>, isCurrent = true) =>
   planMessages(factsOf(changes), { isCurrent, publicUrl: undefined })
 
-const written = ({ messages }: QueuePlan) =>
-  messages.map(({ write }) => JSON.parse(write('key')) as AlertMessage)
+const written = async ({ messages }: QueuePlan) =>
+  await Promise.all(
+    messages.map(async ({ write }) => JSON.parse(await write('key')) as AlertMessage),
+  )
 
 /** Of each message: why, and of which groups why. */
-function shown(made: QueuePlan): unknown[] {
-  return written(made).map(({ reason, alerts }) => {
+async function shown(made: QueuePlan): Promise<unknown[]> {
+  return (await written(made)).map(({ reason, alerts }) => {
     return [reason, ...alerts.map((alert) => `${alert.labels.http_path} ${alert.reason}`)]
   })
 }
@@ -52,7 +54,7 @@ test('the first waits for others, and then all that waits goes', async () => {
     ofGroups: [early, over],
     told: new Map([['/b', told(NOW_MS - HOUR_MS)]]),
   })
-  assert.deepEqual(shown(all), [['new', '/a new', '/b resolved']])
+  assert.deepEqual(await shown(all), [['new', '/a new', '/b resolved']])
   const [message] = all.messages
   assert.deepEqual([message?.lastNoticeId, message?.fingerprints], [8, ['/a', '/b']])
   assert.equal(all.nextAtMs, undefined, 'its delivery is the next time')
@@ -80,7 +82,7 @@ test('what is about the rule goes at once and by itself, in its order', async ()
     [message?.reason, message?.alertCount, message?.lastNoticeId, message?.isGrouped],
     ['gap', 2, 8, false],
   )
-  const [text] = written(await plan({ ofRule: [failing] }))
+  const [text] = await written(await plan({ ofRule: [failing] }))
   assert.deepEqual(
     [text?.status, text?.detail, text?.alerts[0]?.labels, text?.alerts[0]?.fingerprint],
     ['firing', 'no rights', { team: 'web', alertname: 'slow', severity: 'critical' }, ''],
@@ -104,7 +106,7 @@ test('what fires is told again after the last delivery, with what falls due soon
   const due = await plan({
     ...{ firing, told: known(NOW_MS - 4 * HOUR_MS, NOW_MS - 4 * HOUR_MS + MINUTE_MS) },
   })
-  assert.deepEqual(shown(due), [['repeat', '/a repeat', '/b repeat']])
+  assert.deepEqual(await shown(due), [['repeat', '/a repeat', '/b repeat']])
   assert.deepEqual(
     due.messages[0]?.more.map(({ fingerprint, kind }) => [fingerprint, kind]),
     [
@@ -112,7 +114,7 @@ test('what fires is told again after the last delivery, with what falls due soon
       ['/b', 'repeat'],
     ],
   )
-  const [text] = written(due)
+  const [text] = await written(due)
   assert.deepEqual(
     [text?.alerts[0]?.value, text?.alerts[0]?.startsAt, text?.alerts[0]?.window.to],
     [5, '2026-05-05T04:55:00.000Z', '2026-05-05T05:05:00.000Z'],
@@ -139,14 +141,16 @@ test('a rule says how often: never, paused, changed; never for channels that it 
 
 test('a channel that is new to a rule hears of what fires; one that heard nothing, again', async () => {
   const made = await plan({ firing: [fires('/a')] })
-  assert.deepEqual(shown(made), [['new', '/a new']])
+  assert.deepEqual(await shown(made), [['new', '/a new']])
   assert.equal(made.messages[0]?.more[0]?.kind, 'firing')
   const dead = new Map([['/a', told(NOW_MS - 4 * HOUR_MS, false)]])
-  assert.deepEqual(shown(await plan({ firing: [fires('/a')], told: dead })), [['new', '/a new']])
+  assert.deepEqual(await shown(await plan({ firing: [fires('/a')], told: dead })), [
+    ['new', '/a new'],
+  ])
   const lately = new Map([['/a', told(NOW_MS, false)]])
   const other = waiting('/b')
   const both = await plan({ firing: [fires('/a')], told: lately, ofGroups: [other] })
-  assert.deepEqual(shown(both), [['new', '/b new']], 'not with every message')
+  assert.deepEqual(await shown(both), [['new', '/b new']], 'not with every message')
 })
 
 test('to an Alertmanager all that fires goes each minute, whatever the rule says', async () => {
@@ -155,7 +159,7 @@ test('to an Alertmanager all that fires goes each minute, whatever the rule says
   known.set('/5', told(NOW_MS - MINUTE_MS))
   const rule = ruleOf({ repeat: '0s' })
   const of = { firing, told: known, rule, groupedAtMs: NOW_MS - 1 }
-  const [text] = written(await plan({ ...of, channelKind: 'alertmanager' }))
+  const [text] = await written(await plan({ ...of, channelKind: 'alertmanager' }))
   assert.deepEqual([text?.alerts.length, text?.truncatedAlerts], [ALERT_GROUPS_MAX, 0])
   assert.equal((await plan(of)).messages.length, 0)
 })
@@ -168,14 +172,14 @@ test('a silence holds back, and what still fires when it ends is told then', asy
     [[], ['/a'], true, untilMs],
   )
   const other = await plan({ ofGroups: [waiting('/a'), waiting('/b')], ...silenced('/a') })
-  assert.deepEqual(shown(other), [['new', '/b new']])
+  assert.deepEqual(await shown(other), [['new', '/b new']])
   assert.deepEqual(other.messages[0]?.fingerprints, ['/b'])
   const after = { nowMs: untilMs, ofGroups: [waiting('/a', { wasHeld: true })] }
-  assert.deepEqual(shown(await plan(after)), [['new', '/a new']])
+  assert.deepEqual(await shown(await plan(after)), [['new', '/a new']])
   const known = { firing: [fires('/a')], told: new Map([['/a', told(0)]]) }
   const quiet = await plan({ ...known, ...silenced('/a') })
   assert.deepEqual([quiet.messages, quiet.isHeld, quiet.nextAtMs], [[], true, untilMs])
-  assert.deepEqual(shown(await plan(known)), [['repeat', '/a repeat']])
+  assert.deepEqual(await shown(await plan(known)), [['repeat', '/a repeat']])
 })
 
 test('what is over is told only to who heard, or hears, that it fired', async () => {
@@ -184,13 +188,13 @@ test('what is over is told only to who heard, or hears, that it fired', async ()
   assert.deepEqual([dropped.messages, dropped.dropped], [[], ['/a']], 'all of it was silent')
   const knows = { told: new Map([['/a', told(0)]]) }
   const late = await plan({ ofGroups: [over({ wasHeld: true })], ...knows })
-  assert.deepEqual(shown(late), [['resolved', '/a resolved']])
+  assert.deepEqual(await shown(late), [['resolved', '/a resolved']])
   const still = await plan({ ofGroups: [over({})], ...knows, ...silenced('/a') })
   assert.deepEqual([still.messages, still.held], [[], ['/a']], 'not while it is silenced')
   const unheard = { told: new Map([['/a', told(0, false)]]) }
   assert.deepEqual((await plan({ ofGroups: [over({})], ...unheard })).dropped, ['/a'])
   const short = await plan({ ofGroups: [over({ firedMs: NOW_MS - 5 * MINUTE_MS })] })
-  const [text] = written(short)
+  const [text] = await written(short)
   assert.deepEqual(
     [text?.status, text?.alerts[0]?.startsAt, text?.alerts[0]?.endsAt],
     ['resolved', '2026-05-05T05:00:00.000Z', '2026-05-05T05:04:00.000Z'],
@@ -205,14 +209,14 @@ test('what somebody knows of is silent until it is resolved', async () => {
   const quiet = await plan({ ...known, holding })
   assert.deepEqual([quiet.messages, quiet.isHeld, quiet.nextAtMs], [[], true, undefined])
   const over = await plan({ ...known, ofGroups: [waiting('/a', { kind: 'resolved' })], holding })
-  assert.deepEqual(shown(over), [['resolved', '/a resolved']])
+  assert.deepEqual(await shown(over), [['resolved', '/a resolved']])
 })
 
 test('groups past the bound are counted, those past a message are in the next', async () => {
   const count = ALERT_MESSAGE_GROUPS_MAX + 10
   const ofGroups = Array.from({ length: count }, (_, n) => waiting(`/${n}`, { noticeId: n + 1 }))
   const [message] = (await plan({ ofGroups })).messages
-  const text = JSON.parse(message!.write('key')) as AlertMessage
+  const text = JSON.parse(await message!.write('key')) as AlertMessage
   assert.equal(text.alerts.length, ALERT_MESSAGE_ALERTS_MAX)
   assert.equal(text.truncatedAlerts, ALERT_MESSAGE_GROUPS_MAX - ALERT_MESSAGE_ALERTS_MAX)
   assert.equal(message?.fingerprints.length, ALERT_MESSAGE_GROUPS_MAX)
@@ -222,7 +226,7 @@ test('a rule that cannot be evaluated is told again, too', async () => {
   const rule = { ...ruleOf(), isTold: true, problem: 'no rights' }
   const known = (atMs: number) => ({ rule, told: new Map([['', told(atMs)]]) })
   const due = await plan(known(NOW_MS - 4 * HOUR_MS))
-  const [text] = written(due)
+  const [text] = await written(due)
   assert.deepEqual(
     [text?.reason, text?.detail, due.messages[0]?.isGrouped],
     ['repeat', 'no rights', false],
