@@ -196,9 +196,7 @@ export const OPTIONS = {
     kind: 'url',
     protocols: ['http:', 'https:'],
     default: 'none: messages of alerts have no links',
-    sentence:
-      'Where people reach the service, as `https://logs.example.com`; links in messages of ' +
-      'alerts lead to its console.',
+    sentence: 'Where people reach the service; links in messages of alerts lead to its console.',
   },
   workers: {
     flag: '--workers',
@@ -485,10 +483,8 @@ function publicUrlOf(text: string | undefined): string | undefined {
   if (text === undefined) return undefined
   const { flag } = OPTIONS.publicUrl
   if (!URL.canParse(text)) throw new ConfigError(`${flag} must be one URL`)
-  const { origin, pathname, search, hash, username, password } = new URL(text)
-  if (username !== '' || password !== '') {
-    throw new ConfigError(`${flag} must not hold a user or a password: it is sent to others`)
-  }
+  const { origin, pathname, search, hash, username } = new URL(text)
+  if (username !== '') throw new ConfigError(`${flag} must not hold a user: it is sent to others`)
   if (search !== '' || hash !== '') throw new ConfigError(`${flag} must end with its path`)
   return `${origin}${pathname.replace(/\/+$/, '')}`
 }

@@ -141,7 +141,7 @@ const WRONG = [
     /target_session_attrs=any, primary, read-write: Sluice writes/,
   ],
   [['--clickhouse-url', 'hush'], {}, /is not a URL \(not shown/],
-  [['--public-url', 'https://u:hush@h/'], {}, /must not hold a user or a password/],
+  [['--public-url', 'https://u:hush@h/'], {}, /must not hold a user/],
   [['--public-url', 'https://h/?x=1'], {}, /must end with its path/],
   [['--public-url', 'https://a:1,b:2/'], {}, /must be one URL/],
   [['--public-url', 'ftp://h/'], {}, /starts with http:\/\/ or https:\/\//],

@@ -131,7 +131,7 @@ export function startAlerts(context: Context, stores: Stores, parts: AlertParts)
   }
 }
 
-/** Reads what goes along with messages, in the lane of rules and with the rights of their owners. */
+/** Reads events for messages, in the lane of rules and with the rights of their owners. */
 function sampleReader(
   { search: deps, lanes }: Reading,
   rules: RuleStore,

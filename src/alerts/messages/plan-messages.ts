@@ -1,9 +1,9 @@
 /**
  * What to tell a channel of a rule now, and when to look again.
  *
- * Of each group the newest that waits is told; of what fires and is told already, that it still does
- * once `repeat` is over. What a silence holds back goes on waiting. A group that is over is told so
- * only if the channel heard that it fires, or hears it in the same message: then from when to when.
+ * Of each group the newest that waits is told; of what fires and is told already, that it still
+ * does once `repeat` is over. What a silence holds back goes on waiting. A group that is over is
+ * told so only if the channel heard that it fires, or hears it now: then from when to when.
  */
 import { mainTurns } from '../../api/main-turns.ts'
 import { ALERT_MESSAGE_GROUPS_MAX } from '../../limits.ts'

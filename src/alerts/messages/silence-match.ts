@@ -1,7 +1,7 @@
 /**
  * Which silences hold an alert back. Regular expressions are RE2's and run in linear time, and all
- * of a look have a bound: past it they match nothing. So an alert may be told in spite of a silence,
- * and none is silenced by too much work.
+ * of a look have a bound: past it they match nothing. So an alert may be told in spite of a
+ * silence, and none is silenced by too much work.
  */
 import { RE2JS } from 're2js'
 import { mainTurns } from '../../api/main-turns.ts'

@@ -23,7 +23,7 @@ import type {
   SilenceStore,
 } from '../../store/alerts/silence-store.ts'
 import type { WindowStore } from '../../store/alerts/window-store.ts'
-import { GROUP_STATE, groupStateJson } from '../alert-answers.ts'
+import { groupStateJson } from '../alert-answers.ts'
 import { ID_PAGE_QUERY, idPageSchema, replyIdPage } from '../id-page.ts'
 import { findRule } from './find-rule.ts'
 
@@ -102,7 +102,6 @@ export function silenceRoutes(deps: SilenceRoutesDeps): Route[] {
 }
 
 function collectionRoutes(deps: SilenceRoutesDeps): Route[] {
-  const { silences } = deps.alerts
   return [
     guardRoute(deps, {
       ...SHARED,
@@ -120,7 +119,8 @@ function collectionRoutes(deps: SilenceRoutesDeps): Route[] {
       answers: { 200: jsonAnswer('In the order of creation', idPageSchema('silences', SILENCE)) },
       run: async ({ principal, query: { state, ...query } }) => {
         return await replyIdPage('silences', query, {
-          read: (page) => silences.list(ownerOf(principal), state as SilenceState, page),
+          read: (page) =>
+            deps.alerts.silences.list(ownerOf(principal), state as SilenceState, page),
           idOf: ({ silenceId }) => silenceId,
           write: (silence) => JSON.stringify(silenceJson(silence)),
         })
@@ -167,7 +167,6 @@ async function makeSilence(
 }
 
 function oneRoutes(deps: SilenceRoutesDeps): Route[] {
-  const { silences } = deps.alerts
   return [
     guardRoute(deps, {
       ...SHARED,
@@ -178,6 +177,7 @@ function oneRoutes(deps: SilenceRoutesDeps): Route[] {
       scope: 'alerts:read',
       answers: { 200: jsonAnswer('The silence', SILENCE) },
       run: async ({ principal, params }) => {
+        const { silences } = deps.alerts
         const id = tryParseRowId(params[0])
         const found = id === undefined ? undefined : await silences.find(ownerOf(principal), id)
         if (found === undefined) throw noSilence()
@@ -193,6 +193,7 @@ function oneRoutes(deps: SilenceRoutesDeps): Route[] {
       scope: 'alerts:write',
       answers: { 204: { description: 'It is over; it stays listed as expired for a while' } },
       run: async ({ principal, params }) => {
+        const { silences } = deps.alerts
         const id = tryParseRowId(params[0])
         if (id !== undefined && (await silences.end(ownerOf(principal), id))) return { status: 204 }
         throw noSilence()
@@ -202,7 +203,6 @@ function oneRoutes(deps: SilenceRoutesDeps): Route[] {
 }
 
 function acknowledgeRoutes(deps: SilenceRoutesDeps): Route[] {
-  const { silences, windows } = deps.alerts
   return [
     guardRoute(deps, {
       method: 'POST',
@@ -212,19 +212,17 @@ function acknowledgeRoutes(deps: SilenceRoutesDeps): Route[] {
       tag: 'Alerts',
       scope: 'alerts:write',
       body: { type: 'object', properties: { comment: COMMENT } },
-      answers: { 200: jsonAnswer('The group as it is now', GROUP_STATE) },
+      answers: { 204: { description: 'The list of groups tells who knows' } },
       run: async (request) => {
-        const rule = await findRule(deps.alerts, request)
+        const { silences, windows } = deps.alerts
+        const { ruleId } = await findRule(deps.alerts, request)
         const fingerprint = request.params[1] ?? ''
         const { comment = '' } = request.body as { comment?: string }
         const by = { author: request.principal.owner, comment }
-        const isDone = await silences.acknowledge(rule.ruleId, fingerprint, by)
-        const groups = await windows.readGroups(rule.ruleId)
-        const group = groups.filter((one) => one.fingerprint === fingerprint)
-        const [json] = await withSilences(silences, rule, group)
-        if (json === undefined) throw noGroup()
-        if (!isDone) throw new IngestError('conflict', 'the group does not fire')
-        return jsonReply(200, json)
+        if (await silences.acknowledge(ruleId, fingerprint, by)) return { status: 204 }
+        const groups = await windows.readGroups(ruleId)
+        if (groups.every((one) => one.fingerprint !== fingerprint)) throw noGroup()
+        throw new IngestError('conflict', 'the group does not fire')
       },
     }),
     guardRoute(deps, {
@@ -237,7 +235,8 @@ function acknowledgeRoutes(deps: SilenceRoutesDeps): Route[] {
       answers: { 204: { description: 'It is told again' } },
       run: async (request) => {
         const { ruleId } = await findRule(deps.alerts, request)
-        const isGone = await silences.forgetAcknowledged(ruleId, request.params[1] ?? '')
+        const fingerprint = request.params[1] ?? ''
+        const isGone = await deps.alerts.silences.forgetAcknowledged(ruleId, fingerprint)
         if (isGone) return { status: 204 }
         throw new IngestError('not_found', 'the group is not acknowledged')
       },

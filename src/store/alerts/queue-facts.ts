@@ -1,6 +1,7 @@
 /**
- * What is known of a rule and a channel when it is decided what to tell now: what waits, what fires,
- * what the channel knows, and what is silenced. Read in one transaction, under the queue's lock.
+ * What is known of a rule and a channel when it is decided what to tell now: what waits, what
+ * fires, what the channel knows, and what is silenced. Read in one transaction, under the queue's
+ * lock.
  */
 import { ALERT_MESSAGE_GROUPS_MAX } from '../../limits.ts'
 import type { Queryable } from '../postgres.ts'

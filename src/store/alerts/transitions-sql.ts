@@ -28,8 +28,8 @@ export interface NewTransition {
 const TOLD = ['firing', 'gap', 'corrected', 'evaluation_failing', 'evaluation_restored']
 
 /**
- * `rule` as it is when they happen. Each channel gets a notice of what is told; what is about groups
- * may wait for others, the rest goes at once. Throws `StoreError`.
+ * `rule` as it is when they happen. Each channel gets a notice of what is told; what is about
+ * groups may wait for others, the rest goes at once. Throws `StoreError`.
  */
 export async function insertTransitions(
   client: Queryable,

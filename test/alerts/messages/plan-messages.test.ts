@@ -60,7 +60,7 @@ test('the first waits for others, and then all that waits goes', async () => {
   assert.equal(all.nextAtMs, undefined, 'its delivery is the next time')
 })
 
-test('messages about groups have time between them; one that is under way holds up the next', async () => {
+test('messages about groups have time between them; one under way holds up the next', async () => {
   const groupedAtMs = NOW_MS - MINUTE_MS
   const later = await plan({ ofGroups: [waiting('/a')], groupedAtMs })
   assert.deepEqual([later.messages, later.nextAtMs], [[], groupedAtMs + ALERT_GROUP_INTERVAL_MS])
@@ -121,7 +121,7 @@ test('what fires is told again after the last delivery, with what falls due soon
   )
 })
 
-test('a rule says how often: never, paused, changed; never for channels that it has no more', async () => {
+test('a rule says how often: never, paused, changed; not for channels that it lost', async () => {
   const old = { firing: [fires('/a')], told: new Map([['/a', told(0)]]) }
   const count = async (changes: object, of: Partial<QueueFacts> = old, isCurrent = true) => {
     return (await plan({ ...of, rule: ruleOf(changes) }, isCurrent)).messages.length
@@ -139,7 +139,7 @@ test('a rule says how often: never, paused, changed; never for channels that it 
   assert.equal(gone.messages.length, 0)
 })
 
-test('a channel that is new to a rule hears of what fires; one that heard nothing, again', async () => {
+test('a channel that is new to a rule hears of what fires', async () => {
   const made = await plan({ firing: [fires('/a')] })
   assert.deepEqual(await shown(made), [['new', '/a new']])
   assert.equal(made.messages[0]?.more[0]?.kind, 'firing')

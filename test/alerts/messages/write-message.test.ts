@@ -126,10 +126,10 @@ test('a message is bounded, and has one alert at least', async () => {
 })
 
 const STREAM = { streamId: 17 } as Stream
-const page = (...payloads: string[]) =>
-  Buffer.from(
-    `{"events":[${payloads.map((text, n) => `{"id":"id-${n}","payload":${text}}`)}],"complete":true}`,
-  )
+const page = (...payloads: string[]) => {
+  const events = payloads.map((text, n) => `{"id":"id-${n}","payload":${text}}`)
+  return Buffer.from(`{"events":[${events}],"complete":true}`)
+}
 
 async function sampled(
   answers: readonly (Uint8Array | Error)[],

@@ -1,6 +1,6 @@
 /**
- * Goal: what happens is told, whoever dies at whatever step of it; of 10,000 groups at once, too, in
- * messages of bounded size.
+ * Goal: what happens is told, whoever dies at whatever step of it; of 10,000 groups at once, too,
+ * in messages of bounded size.
  * Method: a real PostgreSQL; a process that dies at each step in turn.
  */
 import assert from 'node:assert/strict'

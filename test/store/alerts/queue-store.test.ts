@@ -1,8 +1,9 @@
 /**
- * Goal: what happens is told at least once, with others and not too often, whoever dies at whatever
- * statement: each message always under one key and with the same text. What is silenced is not.
- * Method: a real PostgreSQL whose rows are made older; a process that dies at some steps, and in the
- * long run at each.
+ * Goal: what happens is told at least once, with others and not too often, whoever dies at
+ * whatever statement: each message always under one key and with the same text. What is silenced is
+ * not.
+ * Method: a real PostgreSQL whose rows are made older; a process that dies at some steps, and in
+ * the long run at each.
  */
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
@@ -102,7 +103,7 @@ test('a try that fails is repeated with the same text, whatever became of the ru
   )
 })
 
-test('who died hears again after `repeat`; a message that is sent again is known then', async () => {
+test('what could not be delivered is told after `repeat`', async () => {
   const rule = await alerts.put('slow')
   await alerts.happen(rule, 'firing', 'a')
   await alerts.pass(ALERT_GROUP_WAIT_MS)
@@ -187,7 +188,7 @@ test('silences: held back while one is, told when it ends, by time or by hand', 
   assert.equal((await silences.list('bob', undefined, page)).length, 0)
 })
 
-test('a silence waits until it begins; an owner has ALERT_SILENCES_MAX that are not over', async () => {
+test('a silence waits until it begins; an owner has ALERT_SILENCES_MAX that last', async () => {
   const silences = new SilenceStore(database.postgres)
   const matchers = [{ name: 'service', value: 'a', is_regex: false, is_equal: true }]
   const later = { matchers, fromMs: Date.now() + HOUR_MS, untilMs: Date.now() + 2 * HOUR_MS }

@@ -1,4 +1,4 @@
-/** Alerts on a real PostgreSQL, and whoever tells of them: with a clock that is moved by its rows. */
+/** Alerts on a real PostgreSQL, and who tells of them: time passes by making its rows older. */
 import assert from 'node:assert/strict'
 import { Deliverer } from '../../../src/alerts/deliverer.ts'
 import type { WebhookRequest } from '../../../src/alerts/post-webhook.ts'
