@@ -73,6 +73,7 @@ function planRule(facts: QueueFacts, terms: DeliveryTerms, options: PlanOptions)
     const run = other < 0 ? ofRule : ofRule.slice(0, other)
     const message = {
       ...{ isGrouped: false, reason: first.kind, alertCount: run.length, more: [] },
+      isFinal: !terms.hasSamples || first.kind !== 'corrected',
       ...{ transitionId: first.transitionId, lastNoticeId: run.at(-1)!.noticeId, fingerprints: [] },
       write: (key: string) =>
         writeMessage(key, {
@@ -108,7 +109,7 @@ function failingStill(
   }
   return {
     ...{ isGrouped: false, reason: 'repeat', alertCount: 1, transitionId, lastNoticeId: 0 },
-    fingerprints: [],
+    ...{ fingerprints: [], isFinal: true },
     more: [{ fingerprint: undefined, kind: 'repeat', transitionId, firedMs }],
     write: (key) =>
       writeMessage(key, { facts, terms, publicUrl, about: 'evaluation', alerts: [alert] }),
@@ -184,7 +185,7 @@ function messageOf(
   const first = sorted[0]!
   const happened = sorted.filter(({ noticeId }) => noticeId !== undefined)
   return {
-    isGrouped: true,
+    ...{ isGrouped: true, isFinal: !terms.hasSamples },
     reason: first.alert.reason,
     alertCount: sorted.length,
     transitionId: first.transitionId,

@@ -232,7 +232,7 @@ export class DecisionStore {
     ] as const) {
       const [name] = table.split(' ')
       const forget = `DELETE FROM ${name} WHERE ctid = ANY (ARRAY(
-           SELECT ctid FROM ${table} WHERE ${isForgotten} LIMIT $2))`
+           SELECT ctid FROM ${table} WHERE ${isForgotten} LIMIT $2 FOR UPDATE SKIP LOCKED))`
       await this.#inTurn((sql) => sql.query(forget, [keptMs, limit]))
     }
   }

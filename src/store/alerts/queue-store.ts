@@ -20,6 +20,8 @@ export interface NewMessage {
   readonly fingerprints: readonly string[]
   /** What is told though nothing happened. */
   readonly more: readonly MoreNotice[]
+  /** No sample events go along. */
+  readonly isFinal: boolean
   /** Its text but for the number of the try, under this key. */
   readonly write: (key: string) => Promise<string>
 }
@@ -101,11 +103,11 @@ async function insert(
   const content = await message.write(key)
   const { rows } = await sql.query<{ readonly message_id: string }>(
     `INSERT INTO alert_outbox (transition_id, rule_id, rule_name, owner, channel, idempotency_key,
-       is_grouped, reason, alert_count, content)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) RETURNING message_id`,
+       is_grouped, reason, alert_count, content, is_final)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) RETURNING message_id`,
     [
       ...[message.transitionId, ruleId, ruleName, owner, channel, key],
-      ...[message.isGrouped, message.reason, message.alertCount, content],
+      ...[message.isGrouped, message.reason, message.alertCount, content, message.isFinal],
     ],
   )
   const messageId = rows[0]!.message_id

@@ -124,7 +124,10 @@ export class SilenceStore {
          WHERE silence_id = $1 AND ($2::text IS NULL OR owner = $2) RETURNING owner),
        looked AS (
          UPDATE alert_queues SET next_at = clock_timestamp()
-         WHERE is_held AND owner IN (SELECT owner FROM ended))
+         WHERE (rule_id, channel) IN (
+           SELECT rule_id, channel FROM alert_queues
+            WHERE is_held AND owner IN (SELECT owner FROM ended)
+            ORDER BY rule_id, channel FOR UPDATE))
        SELECT 1 FROM ended`,
       [silenceId, owner ?? null],
     )
@@ -156,7 +159,9 @@ export class SilenceStore {
          RETURNING rule_id),
        looked AS (
          UPDATE alert_queues SET next_at = clock_timestamp()
-         WHERE rule_id IN (SELECT rule_id FROM gone))
+         WHERE (rule_id, channel) IN (
+           SELECT rule_id, channel FROM alert_queues
+            WHERE rule_id IN (SELECT rule_id FROM gone) ORDER BY channel FOR UPDATE))
        SELECT 1 FROM gone`,
       [ruleId, fingerprint],
     )

@@ -27,8 +27,9 @@ CREATE TABLE alert_queues (
 CREATE INDEX alert_queues_next ON alert_queues (next_at) WHERE next_at IS NOT NULL;
 CREATE INDEX alert_queues_held ON alert_queues (owner) WHERE is_held;
 
--- What a message is about is fixed when it is made: the text, without the number of the try.
-DELETE FROM alert_outbox WHERE delivered_at IS NOT NULL;
+-- What a message is about is fixed when it is made: the text, without the number of the try. Of
+-- those that are over nobody knows the text any more.
+DELETE FROM alert_outbox WHERE delivered_at IS NOT NULL OR dead_at IS NOT NULL;
 DROP INDEX alert_outbox_by_group;
 CREATE INDEX alert_outbox_by_queue ON alert_outbox (rule_id, channel, message_id)
   WHERE delivered_at IS NULL AND dead_at IS NULL;

@@ -159,9 +159,12 @@ test('to an Alertmanager all that fires goes each minute, whatever the rule says
   known.set('/5', told(NOW_MS - MINUTE_MS))
   const rule = ruleOf({ repeat: '0s' })
   const of = { firing, told: known, rule, groupedAtMs: NOW_MS - 1 }
-  const [text] = await written(await plan({ ...of, channelKind: 'alertmanager' }))
+  const minutely = await plan({ ...of, channelKind: 'alertmanager' })
+  const [text] = await written(minutely)
+  assert.equal(minutely.messages[0]?.isFinal, true, 'without events')
   assert.deepEqual([text?.alerts.length, text?.truncatedAlerts], [ALERT_GROUPS_MAX, 0])
   assert.equal((await plan(of)).messages.length, 0)
+  assert.equal((await plan({ ofGroups: [waiting('/a')] })).messages[0]?.isFinal, false)
 })
 
 test('a silence holds back, and what still fires when it ends is told then', async () => {
