@@ -34,6 +34,8 @@ export interface Config {
   readonly clickhouseColdDays: number | undefined
   /** Whether a ClickHouse may be taken that is empty though the projection was in another. */
   readonly rebuildProjection: boolean
+  /** Where people reach the console, without a slash at its end; undefined: nobody knows. */
+  readonly publicUrl: string | undefined
   readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined
   readonly workers: number
   readonly logLevel: LogLevel
@@ -187,6 +189,14 @@ export const OPTIONS = {
     kind: 'file',
     default: 'none',
     sentence: "PEM file of the certificate's private key.",
+  },
+  publicUrl: {
+    flag: '--public-url',
+    env: 'SLUICE_PUBLIC_URL',
+    kind: 'url',
+    protocols: ['http:', 'https:'],
+    default: 'none: messages of alerts have no links',
+    sentence: 'Where people reach the service; links in messages of alerts lead to its console.',
   },
   workers: {
     flag: '--workers',
@@ -434,6 +444,7 @@ function configOf(settings: Settings, warnings: readonly string[]): Config {
     clickhouseStoragePolicy: settings.get('clickhouseStoragePolicy'),
     clickhouseColdDays: optional('clickhouseColdDays'),
     rebuildProjection: text('rebuildProjection') === 'true',
+    publicUrl: publicUrlOf(settings.get('publicUrl')),
     tls: tlsOf(settings.get('tlsCert'), settings.get('tlsKey')),
     workers: settings.has('workers') ? integer('workers') : Math.max(1, cores - 1),
     logLevel: text('logLevel') as LogLevel, // checkSetting has seen it.
@@ -465,6 +476,17 @@ function clusterOf(settings: Settings): Pick<Config, 'clickhouseUrl' | 'clickhou
     throw new ConfigError(`${days.flag} needs ${policy.flag}`)
   }
   return { clickhouseUrl, clickhouseCluster }
+}
+
+/** Links are put together with it, and sent to others. */
+function publicUrlOf(text: string | undefined): string | undefined {
+  if (text === undefined) return undefined
+  const { flag } = OPTIONS.publicUrl
+  if (!URL.canParse(text)) throw new ConfigError(`${flag} must be one URL`)
+  const { origin, pathname, search, hash, username } = new URL(text)
+  if (username !== '') throw new ConfigError(`${flag} must not hold a user: it is sent to others`)
+  if (search !== '' || hash !== '') throw new ConfigError(`${flag} must end with its path`)
+  return `${origin}${pathname.replace(/\/+$/, '')}`
 }
 
 function tlsOf(certFile: string | undefined, keyFile: string | undefined): Config['tls'] {
