@@ -128,11 +128,14 @@ export class OutboxStore {
     return rows[0]?.content ?? content
   }
 
-  /** From now on the channel knows what fires, and what is over. */
-  async setDelivered(messageId: number): Promise<void> {
+  /**
+   * From now on the channel knows what fires, and what is over. `note`: who did not get it, of
+   * several.
+   */
+  async setDelivered(messageId: number, note?: string): Promise<void> {
     await this.#postgres.query(
       `WITH ended AS (
-         UPDATE alert_outbox SET attempts = attempts + 1, last_error = NULL,
+         UPDATE alert_outbox SET attempts = attempts + 1, last_error = $2,
            delivered_at = clock_timestamp()
          WHERE message_id = $1 AND delivered_at IS NULL RETURNING rule_id, channel),
        gone AS (
@@ -151,7 +154,7 @@ export class OutboxStore {
            AND k.channel = l.channel AND k.fingerprint = l.name
            AND l.kind IN ('resolved', 'evaluation_restored'))
        ${LOOK_AGAIN}`,
-      [messageId],
+      [messageId, note ?? null],
     )
   }
 
