@@ -18,17 +18,20 @@ export function labelsOf(
   ruleName: string,
   groupJson: string,
 ): Labels {
-  const values = JSON.parse(groupJson) as readonly unknown[]
-  const fields = settings?.group_by ?? []
-  const ofGroup = values.map((each, index) => {
-    return [labelName(fields[index] ?? `group_${index}`), textOf(each)] as const
-  })
   return {
     ...settings?.labels,
-    ...Object.fromEntries(ofGroup),
+    ...groupLabelsOf(settings?.group_by, groupJson),
     alertname: ruleName,
     ...(settings !== undefined && { severity: settings.severity }),
   }
+}
+
+/** Those of the group alone. */
+export function groupLabelsOf(fields: readonly string[] = [], groupJson: string): Labels {
+  const values = JSON.parse(groupJson) as readonly unknown[]
+  return Object.fromEntries(
+    values.map((each, index) => [labelName(fields[index] ?? `group_${index}`), textOf(each)]),
+  )
 }
 
 /** Labels, or annotations, that all of them have in common. */

@@ -28,7 +28,10 @@ export interface DeliveryTerms {
 const ALERTMANAGER_REPEAT_MS = 60_000
 
 /** By the rule's `repeat` and the kind of the channel. */
-export function deliveryTerms(repeat: RuleSettings['repeat'], channelKind: string): DeliveryTerms {
+export function deliveryTerms(
+  repeat: RuleSettings['repeat'],
+  channelKind: string | undefined,
+): DeliveryTerms {
   if (channelKind === 'alertmanager') {
     return {
       ...{ waitMs: 0, intervalMs: 0 },

@@ -30,6 +30,8 @@ export interface PlanOptions {
 
 /** A rule whose windows are being made up for is looked at again after this. */
 export const NOT_CURRENT_MS = 30_000
+/** Whether a channel is there by now is looked at after this, while something fires. */
+export const NO_CHANNEL_MS = 300_000
 
 /** Groups that are looked at in one turn of the main thread. */
 const TURN_GROUPS = 100
@@ -88,7 +90,7 @@ function planRule(facts: QueueFacts, terms: DeliveryTerms, options: PlanOptions)
     return { messages: [], nextAtMs: undefined }
   }
   if (terms.repeatMs === undefined) return { messages: [], nextAtMs: undefined }
-  const dueMs = known.atMs + terms.repeatMs
+  const dueMs = afterPause(facts, known.atMs + terms.repeatMs)
   if (dueMs > nowMs) return { messages: [], nextAtMs: dueMs }
   return { messages: [failingStill(facts, rule, terms, options)], nextAtMs: undefined }
 }
@@ -102,13 +104,14 @@ function failingStill(
 ): NewMessage {
   const { transitionId, firedMs } = facts.told.get('')!
   const alert: ToldAlert = {
-    ...{ reason: 'repeat', isOver: false, settings: rule.settings, fingerprint: '' },
+    // The same as it was told first, so that who keeps alerts takes it for the same.
+    ...{ reason: 'evaluation_failing', isOver: false, settings: rule.settings, fingerprint: '' },
     ...{ groupJson: '[]', detail: rule.problem, startsMs: firedMs, endsMs: undefined },
     ...{ value: undefined, events: undefined, decidedAtMs: facts.nowMs },
     ...{ fromMs: rule.cursorMs, untilMs: facts.nowMs },
   }
   return {
-    ...{ isGrouped: false, reason: 'repeat', alertCount: 1, transitionId, lastNoticeId: 0 },
+    ...{ isGrouped: false, reason: alert.reason, alertCount: 1, transitionId, lastNoticeId: 0 },
     ...{ fingerprints: [], isFinal: true },
     more: [{ fingerprint: undefined, kind: 'repeat', transitionId, firedMs }],
     write: (key) =>
@@ -220,6 +223,12 @@ function isTelling({ channel }: QueueFacts, { settings }: Rule): boolean {
   return !settings.paused && settings.channels.includes(channel)
 }
 
+/** Nothing is repeated to a channel that is not there: it would only be one more dead message. */
+function afterPause(facts: QueueFacts, dueMs: number): number {
+  const { channelKind, nowMs } = facts
+  return channelKind === undefined ? Math.max(dueMs, nowMs + NO_CHANNEL_MS) : dueMs
+}
+
 function ofWaiting(facts: QueueFacts, terms: DeliveryTerms, group: WaitingGroup): Candidate {
   const { fingerprint, noticeId, transitionId, groupJson, untilMs } = group
   const known = facts.told.get(fingerprint)
@@ -241,18 +250,19 @@ function ofWaiting(facts: QueueFacts, terms: DeliveryTerms, group: WaitingGroup)
 
 /** Undefined: it is never told again. */
 function ofFiring(
-  { told, nowMs }: QueueFacts,
+  facts: QueueFacts,
   { repeatMs }: DeliveryTerms,
   { settings, cursorMs }: Rule,
   { fingerprint, groupJson, firedMs, value }: FiringGroup,
 ): Candidate | undefined {
-  const known = told.get(fingerprint)
+  const { nowMs } = facts
+  const known = facts.told.get(fingerprint)
   if (known !== undefined && repeatMs === undefined) return undefined
   const windowMs = tryParseDuration(settings.window) ?? 0
   return {
     ...{ fingerprint, firedMs, noticeId: undefined, transitionId: known?.transitionId ?? 0 },
     // The channel is new to the rule, or came to know nothing of it in another way.
-    dueMs: known === undefined ? nowMs : known.atMs + repeatMs!,
+    dueMs: afterPause(facts, known === undefined ? nowMs : known.atMs + repeatMs!),
     alert: {
       ...{ reason: known?.isDelivered === true ? 'repeat' : 'new', isOver: false, fingerprint },
       ...{ groupJson, settings, detail: undefined, startsMs: firedMs, endsMs: undefined },

@@ -8,7 +8,7 @@ import { formatTimeMs } from '../../model/rfc3339.ts'
 import type { QueueFacts } from '../../store/alerts/queue-facts.ts'
 import type { RuleSettings } from '../../store/alerts/rule.ts'
 import type { AlertMessage, MessageAlert, MessageReason } from '../webhook-body.ts'
-import { commonOf, groupQuery, labelsOf, streamOfGroup } from './alert-labels.ts'
+import { commonOf, groupLabelsOf, groupQuery, labelsOf, streamOfGroup } from './alert-labels.ts'
 import type { DeliveryTerms } from './delivery-terms.ts'
 
 /** An alert to tell. */
@@ -61,7 +61,7 @@ export async function writeMessage(key: string, message: MessageFacts): Promise<
     truncatedAlerts: alerts.length - told.length,
     reason: first.reason,
     detail: alerts.length === 1 ? (first.detail ?? null) : null,
-    groupLabels: { alertname: ruleName },
+    groupLabels: { ...commonOf(alerts.slice(0, told.length).map(ofGroup)), alertname: ruleName },
     commonLabels: commonOf(told.map(({ labels }) => labels)),
     commonAnnotations: commonOf(told.map(({ annotations }) => annotations)),
     externalURL: publicUrl === undefined ? '' : `${publicUrl}/console/`,
@@ -99,6 +99,10 @@ export function withSamples(
 function joined(head: object, alerts: readonly string[], sluice: object): string {
   const start = JSON.stringify(head).slice(0, -1)
   return `${start},"alerts":[${alerts.join(',')}],"sluice":${JSON.stringify(sluice)}}`
+}
+
+function ofGroup({ settings, groupJson }: ToldAlert): Readonly<Record<string, string>> {
+  return groupLabelsOf(settings?.group_by, groupJson)
 }
 
 /** As many as fit, at least one. */

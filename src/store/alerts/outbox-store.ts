@@ -121,7 +121,10 @@ export class OutboxStore {
     return rows[0]?.content ?? content
   }
 
-  /** From now on the channel knows what fires, and what is over. `note`: who did not get it. */
+  /**
+   * From now on the channel knows what fires, and what is over. `note`: who did not get it, of
+   * several.
+   */
   async setDelivered(messageId: number, note?: string): Promise<void> {
     await this.#postgres.query(
       `WITH ended AS (

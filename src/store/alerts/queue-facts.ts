@@ -61,7 +61,8 @@ export interface QueueFacts {
   readonly ruleId: number
   readonly ruleName: string
   readonly channel: string
-  readonly channelKind: string
+  /** Undefined: there is no channel of the name. */
+  readonly channelKind: string | undefined
   /** Undefined: it was deleted. */
   readonly rule: Rule | undefined
   /** When the last message about groups was made. */
@@ -126,7 +127,7 @@ export async function readQueueFacts(sql: Queryable, key: QueueKey): Promise<Que
       readonly queue_owner: string
       readonly rule_name: string
       readonly grouped_at_ms: number | null
-      readonly channel_kind: string
+      readonly channel_kind: string | null
       readonly is_groups_busy: boolean
       readonly is_rule_busy: boolean
     }
@@ -134,7 +135,8 @@ export async function readQueueFacts(sql: Queryable, key: QueueKey): Promise<Que
     // A channel that has no kind is a webhook.
     `SELECT r.*, ${STORE_NOW_MS} AS now_ms, q.owner AS queue_owner, q.rule_name,
        ${msOf('q.grouped_at')} AS grouped_at_ms,
-       COALESCE(to_jsonb(c) ->> 'kind', 'webhook') AS channel_kind,
+       CASE WHEN c.name IS NOT NULL THEN COALESCE(to_jsonb(c) ->> 'kind', 'webhook') END
+         AS channel_kind,
        ${isBusy(true)} AS is_groups_busy, ${isBusy(false)} AS is_rule_busy
      FROM alert_queues q
      LEFT JOIN (SELECT ${RULE_COLUMNS} FROM alert_rules WHERE rule_id = $1) r USING (rule_id)
@@ -155,7 +157,7 @@ export async function readQueueFacts(sql: Queryable, key: QueueKey): Promise<Que
     ...key,
     nowMs: queue.now_ms,
     ruleName: rule?.name ?? queue.rule_name,
-    channelKind: queue.channel_kind,
+    channelKind: queue.channel_kind ?? undefined,
     rule,
     groupedAtMs: queue.grouped_at_ms ?? undefined,
     isBusy: { groups: queue.is_groups_busy, rule: queue.is_rule_busy },

@@ -5,7 +5,11 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { NOT_CURRENT_MS, planMessages } from '../../../src/alerts/messages/plan-messages.ts'
+import {
+  NO_CHANNEL_MS,
+  NOT_CURRENT_MS,
+  planMessages,
+} from '../../../src/alerts/messages/plan-messages.ts'
 import type { AlertMessage } from '../../../src/alerts/webhook-body.ts'
 import {
   ALERT_GROUP_INTERVAL_MS,
@@ -153,6 +157,14 @@ test('a channel that is new to a rule hears of what fires', async () => {
   assert.deepEqual(await shown(both), [['new', '/b new']], 'not with every message')
 })
 
+test('nothing is repeated to a channel that is not there; it is looked for', async () => {
+  const old = { firing: [fires('/a')], told: new Map([['/a', told(0, false)]]) }
+  const made = await plan({ ...old, channelKind: undefined })
+  assert.deepEqual([made.messages, made.nextAtMs], [[], NOW_MS + NO_CHANNEL_MS])
+  const news = await plan({ ofGroups: [waiting('/b')], channelKind: undefined })
+  assert.equal(news.messages.length, 1, 'which is dead, and listed')
+})
+
 test('to an Alertmanager all that fires goes each minute, whatever the rule says', async () => {
   const firing = Array.from({ length: ALERT_GROUPS_MAX }, (_, n) => fires(`/${n}`))
   const known = new Map(firing.map(({ fingerprint }, n) => [fingerprint, told(NOW_MS - n)]))
@@ -232,7 +244,7 @@ test('a rule that cannot be evaluated is told again, too', async () => {
   const [text] = await written(due)
   assert.deepEqual(
     [text?.reason, text?.detail, due.messages[0]?.isGrouped],
-    ['repeat', 'no rights', false],
+    ['evaluation_failing', 'no rights', false],
   )
   assert.equal((await plan(known(NOW_MS))).nextAtMs, NOW_MS + 4 * HOUR_MS)
 })

@@ -68,6 +68,11 @@ test('what receivers of Alertmanager read', async () => {
   })
 })
 
+test('a message about one group has its labels', async () => {
+  const { groupLabels } = JSON.parse(await contentOf({ ofGroups: [waiting('/a')] })) as AlertMessage
+  assert.deepEqual(groupLabels, { http_path: '/a', alertname: 'slow' })
+})
+
 test('a link shows just the events of the group and the window', async () => {
   const settings = ruleOf({ streams: ['17'] }).settings
   const of = { ofGroups: [waiting('/a&b')], versions: new Map([[2, settings]]) }
