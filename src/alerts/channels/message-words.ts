@@ -53,16 +53,17 @@ export function groupText(message: AlertMessage, alert: MessageAlert): string {
   return oneLine(pairs.join(', '))
 }
 
-/** Those of its labels that other alerts do not have; of one that is alone, all. */
+/** Its labels that are not the same in all alerts, or else those that the message is about. */
 export function groupLabels(
-  { commonLabels, alerts }: AlertMessage,
-  { labels }: MessageAlert,
+  { commonLabels, groupLabels: shared, alerts }: AlertMessage,
+  alert: MessageAlert,
 ): Readonly<Record<string, string>> {
-  const isOwn = ([name, value]: [string, string]) => {
-    if (name === 'alertname' || name === 'severity') return false
-    return alerts.length === 1 || commonLabels[name] !== value
-  }
-  return Object.fromEntries(Object.entries(labels).filter(isOwn))
+  const isName = (name: string) => name === 'alertname' || name === 'severity'
+  const differs = ([name, value]: [string, string]) => commonLabels[name] !== value
+  const labels = Object.entries(alert.labels).filter(([name]) => !isName(name))
+  const own = labels.filter(differs)
+  if (own.length > 0 || alerts.length > 1) return Object.fromEntries(own)
+  return Object.fromEntries(Object.entries(shared).filter(([name]) => !isName(name)))
 }
 
 /** `53 > 20 (2026-05-05 05:04:00 to 05:05:00 UTC, 53 events)`. */
