@@ -89,10 +89,7 @@ export function startAlerts(context: Context, stores: Stores, parts: AlertParts)
     streams: parts.reading.streams,
     readRights: (owner: string) => readOwnerRights(stores.reads.postgres, owner),
   }
-  let lookedMs = Number.NEGATIVE_INFINITY
-  const observer = evaluatorObserver(context, lock, () => {
-    lookedMs = performance.now()
-  })
+  const { isAlive, ...observer } = evaluatorObserver(context, lock)
   const streamsOf = (rule: Rule) => streamsOfRule(rights, rule)
   const evaluator = new Evaluator({
     ...{ lock, decisions, closing, streamsOf, ask, observer },
@@ -122,17 +119,13 @@ export function startAlerts(context: Context, stores: Stores, parts: AlertParts)
     publicUrl: context.config.publicUrl,
     ...deliveryObserver(context),
   })
-  const stopWatching = watchAlerts(context, {
-    store: new AlertCountsStore(postgres),
-    isWorker: () => lock.isHeld,
-    isAlive: () => performance.now() - lookedMs < ALIVE_MS,
-  })
+  const store = new AlertCountsStore(postgres)
+  watchAlerts(context, { store, isWorker: () => lock.isHeld, isAlive })
   evaluator.start()
   publisher.start()
   deliverer.start()
   stoppers.push(async () => {
     ending.abort()
-    await stopWatching()
     await looking
     await deliverer.stop()
     await publisher.stop()
@@ -218,11 +211,11 @@ function deliveryObserver({
   }
 }
 
+/** With whether this node looked for due windows a moment ago. */
 function evaluatorObserver(
   { metrics, log }: Context,
   lock: WorkerLock,
-  onLook: () => void,
-): EvaluatorObserver {
+): EvaluatorObserver & { readonly isAlive: () => boolean } {
   metrics.gauge(
     'ingest_alerts_worker',
     'Whether this node is the one that evaluates rules of alerts',
@@ -242,13 +235,14 @@ function evaluatorObserver(
     'ingest_alert_errors_total',
     'Tries to evaluate a rule that failed; its windows stay due',
   )
-  let lagMs = 0
+  let [lagMs, lookedMs] = [0, Number.NEGATIVE_INFINITY]
   metrics.gauge(
     'ingest_alert_lag_seconds',
     'How long the oldest window is over that waits for its decision',
     () => (lock.isHeld ? lagMs / 1_000 : 0),
   )
   return {
+    isAlive: () => performance.now() - lookedMs < ALIVE_MS,
     onWorker: (isWorker) => {
       log.info({ isWorker }, isWorker ? 'this node evaluates alerts' : 'another node does')
     },
@@ -263,7 +257,7 @@ function evaluatorObserver(
     },
     onLag: (ms) => {
       lagMs = ms
-      onLook()
+      lookedMs = performance.now()
     },
     onFenced: (nodeIds) => {
       log.warn(
@@ -291,16 +285,15 @@ const NOTHING: AlertCounts = {
   ...{ evaluating: 0, failing: 0, paused: 0 },
 }
 
-/** Returns how to stop it. */
-function watchAlerts(context: Context, parts: WatchAlertsParts): () => Promise<void> {
+function watchAlerts(context: Context, parts: WatchAlertsParts): void {
   const ending = new AbortController()
   const counting = countAlerts(context, parts, ending.signal)
   const heartbeats = startHeartbeats(context, parts)
-  return async () => {
+  context.stoppers.push(async () => {
     ending.abort()
     await heartbeats.stop()
     await counting
-  }
+  })
 }
 
 function countAlerts(

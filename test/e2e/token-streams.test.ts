@@ -68,15 +68,14 @@ const OVER_SEVERAL = ['query', 'histogram', 'facets', 'search'].flatMap((name) =
 const OTHERS = [
   ...OVER_SEVERAL,
   ...['listStreams', 'createStream', 'mcp', 'getOwnToken', 'beginSession', 'endSession'],
-  ...['listTokens', 'createToken', 'revokeToken'],
-  ...['listUsage', 'getStrangersRefusals', 'findFields', 'completeStreams'],
+  ...['listTokens', 'createToken', 'revokeToken', 'getStrangersRefusals'],
+  ...['listUsage', 'findFields', 'completeStreams', 'forgetAlertAcknowledgement'],
   ...['listAlertRules', 'putAlertRule', 'getAlertRule', 'deleteAlertRule'],
   ...['listAlertGroups', 'listAlertTransitions', 'listAlertWindows', 'backtestAlertRule'],
   ...['listAlertChannels', 'putAlertChannel', 'deleteAlertChannel'],
   ...['listAlertMessages', 'sendAlertMessage', 'testAlertChannel', 'previewAlertChannel'],
-  ...['listPrometheusRules', 'listPrometheusAlerts'],
-  ...['acknowledgeAlertGroup', 'createAlertSilence'],
-  ...['listAlertSilences', 'getAlertSilence', 'endAlertSilence', 'forgetAlertAcknowledgement'],
+  ...['listPrometheusRules', 'listPrometheusAlerts', 'acknowledgeAlertGroup'],
+  ...['createAlertSilence', 'listAlertSilences', 'getAlertSilence', 'endAlertSilence'],
 ]
 
 /** How operations begin that are in Elasticsearch's form. */
