@@ -49,14 +49,15 @@ export async function addSamples(
   const deadlineMs = deps.nowMs() + ALERT_SAMPLES_MS_MAX
   const all: Samples[] = []
   let bytesLeft = ALERT_SAMPLES_BYTES_MAX
-  let streams: readonly Stream[] | undefined
+  let found: Promise<readonly Stream[]> | undefined
   for (const alert of alerts) {
     if (!hasEvents(alert)) {
       all.push(NO_SAMPLES)
       continue
     }
     try {
-      streams ??= await findStreams()
+      found ??= findStreams()
+      const streams = await found
       const timeoutMs = deadlineMs - deps.nowMs()
       if (timeoutMs <= 0) throw new IngestError('unavailable', 'there was no time to read them')
       const answer = await deps.search(
@@ -64,9 +65,9 @@ export async function addSamples(
         ofGroup(streams, alert),
         signal,
       )
-      const found = samplesOf(Buffer.from(answer).toString(), bytesLeft)
-      bytesLeft -= found.bytes
-      all.push(found)
+      const samples = samplesOf(Buffer.from(answer).toString(), bytesLeft)
+      bytesLeft -= samples.bytes
+      all.push(samples)
     } catch (cause) {
       signal.throwIfAborted()
       all.push({ texts: [], problem: problemOf(cause) })

@@ -210,6 +210,26 @@ test('what cannot be read is left out, and the message says why', async () => {
   assert.equal((await sampled([partly])).alerts[0]?.samples_problem, 'behind')
 })
 
+test('who may not read sees no samples, and is asked about once', async () => {
+  let asked = 0
+  const content = await contentOf({ ofGroups: [waiting('/a'), waiting('/b')] })
+  const deps = { nowMs: () => NOW_MS, search: async () => assert.fail('it must not be searched') }
+  const text = await addSamples(
+    deps,
+    content,
+    async () => {
+      asked++
+      throw new IngestError('forbidden', 'no token of the owner')
+    },
+    new AbortController().signal,
+  )
+  const { alerts } = JSON.parse(text) as AlertMessage
+  assert.deepEqual(
+    [asked, ...alerts.map(({ samples_problem: problem }) => problem)],
+    [1, 'no token of the owner', 'no token of the owner'],
+  )
+})
+
 test('a process that stops reads no more, and the message waits', async () => {
   const content = await contentOf({ ofGroups: [waiting('/a')] })
   const stopping = new AbortController()
