@@ -7,7 +7,8 @@ import { availableParallelism } from 'node:os'
 import { BODY_BYTES_MAX, IN_FLIGHT_BYTES_MAX } from './limits.ts'
 import { splitHosts } from './store/clickhouse-hosts.ts'
 import { PLACE_NAME } from './store/clickhouse-place.ts'
-import { maskPostgresUrl, parsePostgresUrl } from './store/postgres-url.ts'
+import { parsePostgresUrl } from './store/postgres-url.ts'
+import { redactUrl } from './store/redact-url.ts'
 
 /** Age of the oldest waiting block that triggers an insert. */
 export const MATERIALIZE_DELAY_MS_MAX = 2_000
@@ -413,20 +414,6 @@ function isReadable(path: string): boolean {
   } catch {
     return false
   }
-}
-
-/** The URL without its password; what is no URL is not shown at all, since it may hold one. */
-export function redactUrl(url: string): string {
-  const notShown = 'not a URL (not shown, it may hold a password)'
-  // May name several servers, which `URL` cannot read.
-  if (/^postgres(?:ql)?:/i.test(url)) return maskPostgresUrl(url) ?? notShown
-  const [first = url, ...others] = splitHosts(url)
-  if (!URL.canParse(first) || new URL(first).pathname.includes('@')) return notShown
-  const parsed = new URL(first)
-  if (parsed.password !== '') parsed.password = '***'
-  parsed.search = '' // PostgreSQL takes `?password=` too.
-  const hosts = others.map((other) => (URL.canParse(other) ? new URL(other).host : '?'))
-  return parsed.href.replace(parsed.host, [parsed.host, ...hosts].join(','))
 }
 
 function configOf(settings: Settings, warnings: readonly string[]): Config {

@@ -14,9 +14,9 @@ import {
   OPTIONS,
   type Option,
   parseConfig,
-  redactUrl,
 } from '../src/config.ts'
 import { helpText } from '../src/config-help.ts'
+import { redactUrl } from '../src/store/redact-url.ts'
 
 function configOf(argv: string[], env: Record<string, string> = {}): Config {
   const parsed = parseConfig(argv, env)

@@ -33,6 +33,7 @@ interface Samples {
   readonly problem: string | null
 }
 
+const NO_TIME = 'there was no time to read them'
 const NO_SAMPLES: Samples = { texts: [], problem: null }
 
 /**
@@ -59,7 +60,7 @@ export async function addSamples(
       found ??= findStreams()
       const streams = await found
       const timeoutMs = deadlineMs - deps.nowMs()
-      if (timeoutMs <= 0) throw new IngestError('unavailable', 'there was no time to read them')
+      if (timeoutMs <= 0) throw new IngestError('unavailable', NO_TIME)
       const answer = await deps.search(
         requestOf(alert, timeoutMs, deps),
         ofGroup(streams, alert),
@@ -70,7 +71,8 @@ export async function addSamples(
       all.push(samples)
     } catch (cause) {
       signal.throwIfAborted()
-      all.push({ texts: [], problem: problemOf(cause) })
+      const isLate = deps.nowMs() >= deadlineMs
+      all.push({ texts: [], problem: isLate ? NO_TIME : problemOf(cause) })
     }
   }
   return withSamples(content, all)

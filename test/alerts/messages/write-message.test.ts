@@ -206,6 +206,10 @@ test('what cannot be read is left out, and the message says why', async () => {
       [0, null],
     ],
   )
+  const ended = await sampled([new IngestError('unavailable', 'nobody waits')], {
+    tookMs: ALERT_SAMPLES_MS_MAX,
+  })
+  assert.equal(ended.alerts[0]?.samples_problem, 'there was no time to read them')
   const partly = Buffer.from('{"events":[],"complete":false,"reason":"behind"}')
   assert.equal((await sampled([partly])).alerts[0]?.samples_problem, 'behind')
 })

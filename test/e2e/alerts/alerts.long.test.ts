@@ -209,7 +209,7 @@ test('what is to be told arrives, signed, tried again under its key, with its ev
   }
 })
 
-test('a silence holds back what it matches; its end lets it go; who knows is told no more', async () => {
+test('a silence holds back what it matches until its end; who knows is told no more', async () => {
   const path = '/v1/alerts/silences'
   const matchers = [{ name: 'alertname', value: 'qui.t', is_regex: true }]
   const to = new Date(Date.now() + 3_600_000).toISOString()
