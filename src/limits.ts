@@ -347,6 +347,32 @@ export const PROMETHEUS_ALERTS_MAX = 5_000
 export const PROMETHEUS_ANSWER_CHARS_MAX = 4 * MIB
 /** A message that could not be delivered for so long is dead. */
 export const ALERT_DELIVERY_MS_MAX = 24 * 3_600_000
+/**
+ * How long the first alert of a rule waits for others before a channel is told: groups that begin
+ * to fire together mostly do so in one window, or in the next one of the shortest.
+ */
+export const ALERT_GROUP_WAIT_MS = 10_000
+/** Between two messages about groups of the same rule to the same channel. */
+export const ALERT_GROUP_INTERVAL_MS = 300_000
+/** A rule's `repeat` that is shorter is as long as this. */
+export const ALERT_REPEAT_MS_MIN = 60_000
+/** Alerts of a message in full, as far as they fit; the others are counted. */
+export const ALERT_MESSAGE_ALERTS_MAX = 50
+export const ALERT_MESSAGE_BYTES_MAX = MIB
+/** Groups that one message is about. */
+export const ALERT_MESSAGE_GROUPS_MAX = 2_000
+/** Sample events of an alert, bytes of one and of all in a message: larger ones have no text. */
+export const ALERT_SAMPLES_MAX = 5
+export const ALERT_SAMPLE_BYTES_MAX = 8 * KIB
+export const ALERT_SAMPLES_BYTES_MAX = 64 * KIB
+/** How long all samples of a message may take to be read. */
+export const ALERT_SAMPLES_MS_MAX = 5_000
+/** Silences of an owner that are not over, matchers of one, and characters of what they match. */
+export const ALERT_SILENCES_MAX = 200
+export const ALERT_MATCHERS_MAX = 16
+export const ALERT_MATCHER_CHARS_MAX = 1_024
+/** Instructions of the program that a matcher's regular expression becomes. */
+export const ALERT_REGEX_INSTRUCTIONS_MAX = 1_000
 /** Rules of an owner. */
 export const ALERT_RULES_MAX = 1_000
 /** A rule's settings as JSON. */

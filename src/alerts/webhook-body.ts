@@ -4,9 +4,7 @@
  * groups of a rule, or about the rule as a whole.
  */
 import { createHmac } from 'node:crypto'
-import { formatTimeMs } from '../model/rfc3339.ts'
 import type { DueMessage } from '../store/alerts/outbox-store.ts'
-import type { StoredKind } from '../store/alerts/transitions-sql.ts'
 
 /** Why an alert is told, or the message as a whole. */
 export type MessageReason =
@@ -84,82 +82,21 @@ export interface AlertMessage {
   }
 }
 
-/** Alertmanager's word for "not yet". */
-const NO_TIME = '0001-01-01T00:00:00Z'
-
-const REASONS: Partial<Readonly<Record<StoredKind, MessageReason>>> = { firing: 'new' }
-
-export function webhookBody(message: DueMessage): string {
-  return JSON.stringify(messageOf(message))
+/** What is posted in this try: as it was written, with the number of the try at its end. */
+export function webhookBody({
+  content,
+  attempts,
+}: Pick<DueMessage, 'content' | 'attempts'>): string {
+  return `${content.slice(0, -2)},"attempt":${attempts + 1}}}`
 }
 
-/** The message of this try. */
-export function messageOf({
-  transition,
-  settings,
-  channel,
-  key,
-  attempts,
-}: DueMessage): AlertMessage {
-  const { kind, ruleName, groupJson = '[]', fingerprint = '', value, events } = transition
-  const {
-    severity,
-    labels: ownLabels = {},
-    annotations = {},
-    group_by: fields = [],
-  } = settings ?? {}
-  const values = JSON.parse(groupJson) as readonly unknown[]
-  const groupLabels = Object.fromEntries(
-    values.map((each, index) => [labelName(fields[index] ?? `group_${index}`), textOf(each)]),
-  )
-  const labels = {
-    ...ownLabels,
-    ...groupLabels,
-    alertname: ruleName,
-    ...(severity !== undefined && { severity }),
-  }
-  const isOver = kind === 'resolved' || kind === 'evaluation_restored'
-  const status = isOver ? 'resolved' : 'firing'
-  const from = formatTimeMs(transition.fromMs)
-  const to = formatTimeMs(transition.untilMs)
-  const reason = REASONS[kind] ?? (kind as MessageReason)
-  const detail = transition.reason ?? null
-  const alert: MessageAlert = {
-    ...{ status, labels, annotations, fingerprint, generatorURL: '', reason, detail },
-    ...{ startsAt: isOver ? from : to, endsAt: isOver ? to : NO_TIME },
-    ...{ value: value ?? null, threshold: settings?.condition.value ?? null },
-    condition: settings === undefined ? null : settings.condition.op,
-    window: { from, to, time: settings?.time_basis ?? null },
-    ...{ event_count: events ?? null, query: null, samples: [], samples_problem: null },
-  }
-  return {
-    ...{ version: '4', groupKey: `{}:{rule="${transition.ruleId}"}:${fingerprint}`, status },
-    ...{ receiver: channel, truncatedAlerts: 0, reason, detail },
-    ...{ groupLabels, commonLabels: labels, commonAnnotations: annotations, externalURL: '' },
-    alerts: [alert],
-    sluice: {
-      event_id: key,
-      rule_id: String(transition.ruleId),
-      rule_version: transition.ruleVersion,
-      evaluated_at: formatTimeMs(transition.decidedAtMs),
-      as_of: null,
-      attempt: attempts + 1,
-    },
-  }
+/** The same for whatever renders it; numbers in samples may lose digits. */
+export function messageOf(message: Pick<DueMessage, 'content' | 'attempts'>): AlertMessage {
+  return JSON.parse(webhookBody(message)) as AlertMessage
 }
 
 /** `Sluice-Signature`: HMAC-SHA-256 of the time and the body, so that none is sent again later. */
 export function signatureOf(secret: string, seconds: number, body: string): string {
   const digest = createHmac('sha256', secret).update(`${seconds}.${body}`).digest('hex')
   return `t=${seconds},v1=${digest}`
-}
-
-/** Names of labels have letters, digits and `_`. */
-function labelName(path: string): string {
-  const name = path.replace(/[^a-zA-Z0-9_]/g, '_')
-  return /^[0-9]/.test(name) ? `_${name}` : name
-}
-
-function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : JSON.stringify(value)
 }

@@ -4,23 +4,30 @@ import { Deliverer, type DelivererParts } from '../alerts/deliverer.ts'
 import { Evaluator, type EvaluatorObserver } from '../alerts/evaluator.ts'
 import { Heartbeats } from '../alerts/heartbeats.ts'
 import { lookAgain } from '../alerts/late-look.ts'
+import { addSamples, type SampleDeps } from '../alerts/messages/read-samples.ts'
 import { postWebhook } from '../alerts/post-webhook.ts'
 import { repeat } from '../alerts/repeat.ts'
 import { streamsOfRule } from '../alerts/rule-streams.ts'
 import { TransitionPublisher } from '../alerts/transition-publisher.ts'
+import { IngestError } from '../errors.ts'
 import type { IngestEvents } from '../model/batch/agent-events.ts'
+import type { Stream } from '../model/stream.ts'
 import { openStreamsBy } from '../read/open-streams.ts'
+import { search } from '../read/search/search.ts'
 import type { ChannelRoutesDeps } from '../serve/alert-channels.ts'
+import type { SilenceRoutesDeps } from '../serve/alerts/silences.ts'
 import type { AlertParts as RuleParts } from '../serve/alerts.ts'
 import { ActiveStore } from '../store/alerts/active-store.ts'
 import { type AlertCounts, AlertCountsStore } from '../store/alerts/alert-counts.ts'
 import { ChannelStore } from '../store/alerts/channel-store.ts'
 import { ClosingStore } from '../store/alerts/closing-store.ts'
 import { DecisionStore } from '../store/alerts/decision-store.ts'
-import { OutboxStore } from '../store/alerts/outbox-store.ts'
+import { type DueMessage, OutboxStore } from '../store/alerts/outbox-store.ts'
 import { readOwnerRights } from '../store/alerts/owner-rights.ts'
+import { QueueStore } from '../store/alerts/queue-store.ts'
 import type { Rule } from '../store/alerts/rule.ts'
 import { RuleStore } from '../store/alerts/rule-store.ts'
+import { SilenceStore } from '../store/alerts/silence-store.ts'
 import { TransitionStore } from '../store/alerts/transition-store.ts'
 import { WindowStore } from '../store/alerts/window-store.ts'
 import type { ControlStore } from '../store/control/control-store.ts'
@@ -44,7 +51,9 @@ const ALIVE_MS = 30_000
 /** Who asks in the lane: no token has it. */
 const ASKER = 0
 
-type RouteParts = RuleParts & ChannelRoutesDeps['alerts'] & { readonly active: ActiveStore }
+type RouteParts = RuleParts &
+  ChannelRoutesDeps['alerts'] &
+  SilenceRoutesDeps['alerts'] & { readonly active: ActiveStore }
 
 interface AlertParts {
   readonly reading: Reading
@@ -80,10 +89,7 @@ export function startAlerts(context: Context, stores: Stores, parts: AlertParts)
     streams: parts.reading.streams,
     readRights: (owner: string) => readOwnerRights(stores.reads.postgres, owner),
   }
-  let lookedMs = Number.NEGATIVE_INFINITY
-  const observer = evaluatorObserver(context, lock, () => {
-    lookedMs = performance.now()
-  })
+  const { isAlive, ...observer } = evaluatorObserver(context, lock)
   const streamsOf = (rule: Rule) => streamsOfRule(rights, rule)
   const evaluator = new Evaluator({
     ...{ lock, decisions, closing, streamsOf, ask, observer },
@@ -104,22 +110,22 @@ export function startAlerts(context: Context, stores: Stores, parts: AlertParts)
   const late = { closing, decisions, streamsOf, ask, onFailed: observer.onFailed }
   const looking = lookBack(context, lock, late, ending.signal)
   const outbox = new OutboxStore(postgres)
+  const rules = new RuleStore(postgres)
   const send = createSender({ nowMs: Date.now })
   const deliverer = new Deliverer({
     ...{ outbox, isWorker: () => lock.isHeld, send },
+    queues: new QueueStore(postgres),
+    addSamples: sampleReader(parts.reading, rules, streamsOf),
+    publicUrl: context.config.publicUrl,
     ...deliveryObserver(context),
   })
-  const stopWatching = watchAlerts(context, {
-    store: new AlertCountsStore(postgres),
-    isWorker: () => lock.isHeld,
-    isAlive: () => performance.now() - lookedMs < ALIVE_MS,
-  })
+  const store = new AlertCountsStore(postgres)
+  watchAlerts(context, { store, isWorker: () => lock.isHeld, isAlive })
   evaluator.start()
   publisher.start()
   deliverer.start()
   stoppers.push(async () => {
     ending.abort()
-    await stopWatching()
     await looking
     await deliverer.stop()
     await publisher.stop()
@@ -127,12 +133,35 @@ export function startAlerts(context: Context, stores: Stores, parts: AlertParts)
   })
   const { reads } = stores
   return {
-    rules: new RuleStore(postgres),
+    rules,
+    silences: new SilenceStore(postgres),
     transitions: new TransitionStore(reads.postgres),
     windows: new WindowStore(reads.postgres),
     active: new ActiveStore(reads.postgres),
     channels: new ChannelStore(postgres),
     ...{ outbox, send, closing, ask },
+  }
+}
+
+/** Reads events for messages, in the lane of rules and with the rights of their owners. */
+function sampleReader(
+  { search: deps, lanes }: Reading,
+  rules: RuleStore,
+  streamsOf: (rule: Rule) => Promise<readonly Stream[]>,
+): DelivererParts['addSamples'] {
+  return ({ ruleId, content }: DueMessage, signal: AbortSignal) => {
+    const findStreams = async () => {
+      const rule = await rules.find(ruleId)
+      if (rule !== undefined) return await streamsOf(rule)
+      throw new IngestError('not_found', 'the rule was deleted')
+    }
+    const searchInLane = (...[request, streams, ended]: Parameters<SampleDeps['search']>) => {
+      const soon = AbortSignal.any([ended, AbortSignal.timeout(request.timeoutMs)])
+      const task = { request, streams, includesStreamId: false }
+      return lanes.alerts.run(ASKER, soon, () => search(deps, task, soon))
+    }
+    const reads = { search: searchInLane, nowMs: Date.now }
+    return addSamples(reads, content, findStreams, signal)
   }
 }
 
@@ -182,11 +211,11 @@ function deliveryObserver({
   }
 }
 
+/** With whether this node looked for due windows a moment ago. */
 function evaluatorObserver(
   { metrics, log }: Context,
   lock: WorkerLock,
-  onLook: () => void,
-): EvaluatorObserver {
+): EvaluatorObserver & { readonly isAlive: () => boolean } {
   metrics.gauge(
     'ingest_alerts_worker',
     'Whether this node is the one that evaluates rules of alerts',
@@ -206,13 +235,14 @@ function evaluatorObserver(
     'ingest_alert_errors_total',
     'Tries to evaluate a rule that failed; its windows stay due',
   )
-  let lagMs = 0
+  let [lagMs, lookedMs] = [0, Number.NEGATIVE_INFINITY]
   metrics.gauge(
     'ingest_alert_lag_seconds',
     'How long the oldest window is over that waits for its decision',
     () => (lock.isHeld ? lagMs / 1_000 : 0),
   )
   return {
+    isAlive: () => performance.now() - lookedMs < ALIVE_MS,
     onWorker: (isWorker) => {
       log.info({ isWorker }, isWorker ? 'this node evaluates alerts' : 'another node does')
     },
@@ -227,7 +257,7 @@ function evaluatorObserver(
     },
     onLag: (ms) => {
       lagMs = ms
-      onLook()
+      lookedMs = performance.now()
     },
     onFenced: (nodeIds) => {
       log.warn(
@@ -255,16 +285,15 @@ const NOTHING: AlertCounts = {
   ...{ evaluating: 0, failing: 0, paused: 0 },
 }
 
-/** Returns how to stop it. */
-function watchAlerts(context: Context, parts: WatchAlertsParts): () => Promise<void> {
+function watchAlerts(context: Context, parts: WatchAlertsParts): void {
   const ending = new AbortController()
   const counting = countAlerts(context, parts, ending.signal)
   const heartbeats = startHeartbeats(context, parts)
-  return async () => {
+  context.stoppers.push(async () => {
     ending.abort()
     await heartbeats.stop()
     await counting
-  }
+  })
 }
 
 function countAlerts(

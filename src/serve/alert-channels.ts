@@ -19,19 +19,19 @@ import { ALERT_CHANNEL_TESTS_MAX } from '../limits.ts'
 import { formatTimeMs } from '../model/rfc3339.ts'
 import { hasScope, type Principal, tryParseRowId } from '../model/stream.ts'
 import type { Channel, ChannelKind, ChannelStore } from '../store/alerts/channel-store.ts'
-import type { OutboxMessage, OutboxStore } from '../store/alerts/outbox-store.ts'
+import type { ListedMessage, OutboxMessage, OutboxStore } from '../store/alerts/outbox-store.ts'
 import type { RuleStore } from '../store/alerts/rule-store.ts'
 import type { TransitionStore } from '../store/alerts/transition-store.ts'
 import { TRANSITION, transitionJson } from './alert-answers.ts'
 import { HISTORY_QUERY, historyPage, nextOf } from './alert-pages.ts'
-import { findRule } from './alerts.ts'
+import { findRule } from './alerts/find-rule.ts'
 import { idPageSchema } from './id-page.ts'
 
 export interface ChannelRoutesDeps extends Guard {
   readonly alerts: {
     readonly channels: ChannelStore
     readonly outbox: OutboxStore
-    readonly rules: Pick<RuleStore, 'find' | 'findNamed'>
+    readonly rules: RuleStore
     readonly transitions: Pick<TransitionStore, 'list'>
     readonly send: SendMessage
   }
@@ -109,7 +109,9 @@ const MESSAGE: ObjectSchema = {
     last_error: nullable({ type: 'string' }),
     idempotency_key: { type: 'string' },
     rule: { type: 'string', description: 'Its name' },
-    transition: TRANSITION,
+    reason: { type: 'string', description: 'Of its alerts the one that matters most' },
+    alert_count: { type: 'integer', description: 'Alerts that it is about' },
+    transition: nullable(TRANSITION, { description: 'Of its first alert; null: forgotten' }),
   },
 }
 
@@ -263,11 +265,11 @@ async function preview(deps: ChannelRoutesDeps, request: HttpRequest): Promise<o
 /** Undefined: the rule has told nothing yet. */
 async function lastTold(
   deps: ChannelRoutesDeps,
-  { principal }: HttpRequest,
+  request: HttpRequest,
   of: Parameters<typeof pastMessage>[0],
-  ruleText: string,
+  rule: string,
 ): Promise<AlertMessage | undefined> {
-  const { ruleId, settings } = await findRule(deps.alerts.rules, principal, ruleText)
+  const { ruleId, settings } = await findRule(deps.alerts, { ...request, params: [rule] })
   const page = { before: Number.MAX_SAFE_INTEGER, limit: 1 }
   const [transition] = await deps.alerts.transitions.list(ruleId, page)
   return transition && pastMessage(of, transition, settings)
@@ -346,7 +348,7 @@ function channelJson(channel: Channel): object {
   }
 }
 
-function messageJson(message: OutboxMessage): object {
+function messageJson(message: ListedMessage): object {
   return {
     id: String(message.messageId),
     channel: message.channel,
@@ -354,7 +356,9 @@ function messageJson(message: OutboxMessage): object {
     attempts: message.attempts,
     last_error: message.lastError ?? null,
     idempotency_key: message.key,
-    rule: message.transition.ruleName,
-    transition: transitionJson(message.transition),
+    rule: message.ruleName,
+    reason: message.reason,
+    alert_count: message.alertCount,
+    transition: message.transition === undefined ? null : transitionJson(message.transition),
   }
 }

@@ -6,7 +6,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { backtest } from '../../src/alerts/backtest.ts'
-import { Evaluator, FAILING_INTERVALS } from '../../src/alerts/evaluator.ts'
+import { Evaluator } from '../../src/alerts/evaluator.ts'
+import { FAILING_INTERVALS } from '../../src/alerts/rule-settings.ts'
 import { IngestError } from '../../src/errors.ts'
 import {
   ALERT_BACKTEST_WINDOWS_MAX,

@@ -1,7 +1,7 @@
 /**
  * Goal: on a whole service a rule that fires is told to chat, mail, Alertmanager and a pager, each
- * in its form; a heartbeat is called while rules are decided; who reads Prometheus' rules and metrics
- * sees the same.
+ * in its form; a heartbeat is called while rules are decided; who reads Prometheus' rules and
+ * metrics sees the same.
  * Method: receivers on loopback, which an admin allows; a rule with windows of 10 s.
  */
 import assert from 'node:assert/strict'
@@ -67,6 +67,7 @@ test('what fires is told everywhere, and shown', async () => {
   await put('rules/errors', {
     ...{ streams: [stream.id], query: 'level:error', group_by: ['service'], window: '10s' },
     ...{ condition: { op: '>', value: 0 }, channels: ['chat', 'am', 'pager', 'mail', 'gone'] },
+    keep_firing: 20,
   })
   await api.ingest(stream.key, JSON.stringify({ level: 'error', service: '<!here>' }))
   const has = (path: string) => async () => posted.has(path)
@@ -98,4 +99,8 @@ test('what fires is told everywhere, and shown', async () => {
   assert.match(posted.get('/chat')?.at(-1).attachments[0].title, /^\[TEST\]/)
   await eventually('a heartbeat was sent', has('/alive'), WAIT_MS)
   assert.ok((await metric('ingest_alert_heartbeats_total{outcome="sent"}')) > 0)
+  const ends = () => (posted.get('/api/v2/alerts') ?? []).map(([alert]) => Date.parse(alert.endsAt))
+  await eventually('Alertmanager is told again', async () => ends().length > 1, WAIT_MS)
+  const [first = 0, second = 0] = ends()
+  assert.ok(second - first >= 50_000, `${second - first} ms`)
 })
