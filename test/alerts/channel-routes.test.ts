@@ -5,7 +5,6 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { AddressRefusedError } from '../../src/alerts/allowed-address.ts'
 import type { SendMessage } from '../../src/alerts/channels/send-answer.ts'
 import { readRuleSettings, taskOf } from '../../src/alerts/rule-settings.ts'
@@ -135,9 +134,16 @@ test('a channel is tried now, one at a time, and told what was answered', async 
   assert.ok(Number.isInteger(ms))
   assert.deepEqual(told, ['slack test A test of the channel tried. Nothing is wrong.'])
   let answer: () => void = () => undefined
-  sending.send = () => new Promise((resolve) => (answer = () => resolve({ outcome: 'delivered' })))
+  const isUnderWay = new Promise<void>((begun) => {
+    sending.send = () =>
+      new Promise((resolve) => {
+        answer = () => resolve({ outcome: 'delivered' })
+        begun()
+      })
+  })
   const first = at('tried')
-  const second = await untilRefused(() => at('tried'))
+  await isUnderWay
+  const second = await at('tried')
   assert.equal(second.status, 429)
   assert.match(
     second.json.detail,
@@ -154,14 +160,6 @@ test('a channel is tried now, one at a time, and told what was answered', async 
   assert.equal((await at('tried', bob)).status, 404, "another owner's")
   assert.equal((await at('tried', await harness.token('ann', ['alerts:read']))).status, 403)
 })
-
-/** The first of two may come a moment later. */
-async function untilRefused(ask: () => ReturnType<RestHarness['call']>) {
-  for (;;) {
-    const answer = await Promise.race([ask(), sleep(50).then(() => undefined)])
-    if (answer !== undefined) return answer
-  }
-}
 
 test('a template is tried on an example, and on what a rule told last', async () => {
   const preview = (body: object, token = ann) =>

@@ -1,7 +1,7 @@
 /**
  * Goal: on a whole service a rule that fires is told to chat, mail, Alertmanager and a pager, each
- * in its form; a heartbeat is called while rules are decided; who reads Prometheus' rules and metrics
- * sees the same.
+ * in its form; a heartbeat is called while rules are decided; who reads Prometheus' rules and
+ * metrics sees the same.
  * Method: receivers on loopback, which an admin allows; a rule with windows of 10 s.
  */
 import assert from 'node:assert/strict'
