@@ -1,4 +1,5 @@
 /** Messages and channels for tests of kinds. */
+import fc from 'fast-check'
 import type { AlertMessage, MessageAlert } from '../../../src/alerts/webhook-body.ts'
 import type { ChannelTarget } from '../../../src/store/alerts/channel-store.ts'
 
@@ -67,3 +68,6 @@ export const HOSTILE = [
   'x'.repeat(10_000),
   '😀'.repeat(3_000),
 ]
+
+/** Any code units, halves of characters too. */
+export const ANY_TEXT = fc.string({ unit: fc.nat(0xffff).map((code) => String.fromCharCode(code)) })
