@@ -74,8 +74,11 @@ function labelsOf(series: string): string[] | undefined {
   const metric = served.get(series)
   if (metric === undefined) return undefined
   const bucket = series.endsWith('_bucket') ? ['le'] : []
-  const page = documented.get(series.replace(/_(bucket|sum|count)$/, ''))?.labels ?? []
-  return [...Object.keys(metric.samples[0] ?? {}), ...page, ...bucket, ...BY_PROMETHEUS]
+  const base = series.replace(/_(bucket|sum|count)$/, '')
+  const page = documented.get(base)?.labels ?? []
+  // Nothing is counted in it before the first collection.
+  const ofNode = base === 'nodejs_gc_duration_seconds' ? ['kind'] : []
+  return [...Object.keys(metric.samples[0] ?? {}), ...page, ...ofNode, ...bucket, ...BY_PROMETHEUS]
 }
 
 /** What is wrong with an expression; what it yields has the labels that are returned. */
