@@ -4,6 +4,7 @@
  */
 import { isUtf8 } from 'node:buffer'
 import { EVENT_BYTES_MAX } from '../../src/limits.ts'
+import { copyRange } from '../kernel/arena-copy.ts'
 import {
   DOUBLE_BYTES_MAX,
   INTEGER_BYTES_MAX,
@@ -155,6 +156,30 @@ export class ScalarWriter {
     out[valueEnd] = QUOTE
     this.at = valueEnd + 1
     this.tape.push(node, valueEnd - open - 1 === length ? STRING : ESCAPED, open + 1, valueEnd)
+    return true
+  }
+
+  /** What is a string's inside in JSON already, valid, in bytes of the arena. */
+  jsonString(
+    node: number,
+    from: Uint8Array,
+    start: number,
+    end: number,
+    isEscaped: boolean,
+  ): boolean {
+    const length = end - start
+    if (length > EVENT_BYTES_MAX) {
+      this.error = EVENT_TOO_LARGE
+      return false
+    }
+    if (!this.room(length)) return false
+    const { out } = this
+    const open = this.at
+    out[open] = QUOTE
+    const valueEnd = copyRange(out, open + 1, from, start, end)
+    out[valueEnd] = QUOTE
+    this.at = valueEnd + 1
+    this.tape.push(node, isEscaped ? ESCAPED : STRING, open + 1, valueEnd)
     return true
   }
 

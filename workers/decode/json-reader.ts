@@ -6,8 +6,8 @@
  * `TAPE_PADDING` bytes: no token can run past it unnoticed.
  */
 
-import type { ByteSource } from '../../build/scalar-writer.ts'
-import { IS_ESCAPE, IS_HEX, stringStop } from '../../tape/json-scan.ts'
+import type { ByteSource } from '../build/scalar-writer.ts'
+import { IS_ESCAPE, IS_HEX, stringStop } from '../tape/json-scan.ts'
 import {
   SYNTAX_COLON,
   SYNTAX_COMMA,
@@ -17,7 +17,7 @@ import {
   SYNTAX_STRING,
   SYNTAX_VALUE,
   TAPE_ERRORS,
-} from '../../tape/json-syntax.ts'
+} from '../tape/json-syntax.ts'
 
 export const QUOTE = 0x22
 const BACKSLASH = 0x5c
