@@ -10,7 +10,7 @@
  * The time stays beside the event. The labels of a stream are written once, for its first event,
  * and copied from that one to the others.
  */
-import { OTLP_GENERATED_BYTES_MAX } from '../../../src/limits.ts'
+import { OTLP_GENERATED_BYTES_MAX, OTLP_GENERATED_PER_BYTE_MAX } from '../../../src/limits.ts'
 import type { RejectCode } from '../../../src/model/batch/part-result.ts'
 import { EventBuilder, NO_KEY } from '../../build/event-builder.ts'
 import type { ByteSource } from '../../build/scalar-writer.ts'
@@ -57,6 +57,7 @@ export class LokiEvents {
   #outcome = new PartOutcome()
   /** Bytes of JSON that may still be made of the part, dropped events included. */
   #generatedLeft = 0
+  #generatedMax = 0
   #messageNode = 0
   #logNode = 0
   /** Places for errors: of the current stream, and of its current entry. */
@@ -78,27 +79,21 @@ export class LokiEvents {
 
   /**
    * Decodes a part: `read` hands over its streams and entries, and throws a `PartError` where the
-   * part fails as a whole. `entriesName`: what the request calls a stream's entries. Called once
-   * more when strings turn out to need repairs.
+   * part fails as a whole; first of all it calls `begin`. `entriesName`: what the request calls a
+   * stream's entries. Called once more when strings turn out to need repairs.
    */
-  decode(entriesName: string, generatedBytesMax: number, read: () => void): PartOutcome {
+  decode(entriesName: string, read: () => void): PartOutcome {
     this.#entriesName = entriesName
-    const most = Math.min(generatedBytesMax, OTLP_GENERATED_BYTES_MAX)
-    return this.#tryDecode(most, read, false) ?? this.#tryDecode(most, read, true)!
+    return this.#tryDecode(read, false) ?? this.#tryDecode(read, true)!
   }
 
   /** Undefined when strings need repairs and `repairs` is not set. */
-  #tryDecode(
-    generatedBytesMax: number,
-    read: () => void,
-    repairs: boolean,
-  ): PartOutcome | undefined {
+  #tryDecode(read: () => void, repairs: boolean): PartOutcome | undefined {
     const builder = this.#builder
     const events = this.#events
     const { tape } = builder
     const outcome = new PartOutcome()
     this.#outcome = outcome
-    this.#generatedLeft = generatedBytesMax
     this.#stream = -1
     builder.begin()
     builder.repairs = repairs
@@ -122,9 +117,11 @@ export class LokiEvents {
     return isClean ? outcome : undefined
   }
 
-  /** Says how many bytes of JSON may be made of the part, where that was not known before. */
-  limitGenerated(bytesMax: number): void {
-    this.#generatedLeft = Math.min(this.#generatedLeft, bytesMax)
+  /** A request of so many bytes, decompressed: how much may be made of it goes by that. */
+  begin(bytes: number): void {
+    const most = Math.min(bytes * OTLP_GENERATED_PER_BYTE_MAX, OTLP_GENERATED_BYTES_MAX)
+    this.#generatedMax = most
+    this.#generatedLeft = most
   }
 
   /** A stream begins; its labels are in `labels`, if there is no `fault` with them. */
@@ -157,8 +154,7 @@ export class LokiEvents {
     const eventStart = this.#write(entry) ? builder.endEvent() : -1
     this.#generatedLeft -= builder.at - eventAt
     if (this.#generatedLeft < 0) {
-      const text = `events are over ${OTLP_GENERATED_BYTES_MAX} bytes (OTLP_GENERATED_BYTES_MAX)`
-      throw new PartError(text, 'too_large')
+      throw new PartError(tooMuch(this.#generatedMax), 'too_large')
     }
     if (eventStart < 0) {
       // The labels may have been written with this event.
@@ -278,6 +274,14 @@ export class LokiEvents {
     builder.endValue(key)
     return key
   }
+}
+
+function tooMuch(bytesMax: number): string {
+  const name =
+    bytesMax === OTLP_GENERATED_BYTES_MAX
+      ? 'OTLP_GENERATED_BYTES_MAX'
+      : `${OTLP_GENERATED_PER_BYTE_MAX} times the request, OTLP_GENERATED_PER_BYTE_MAX`
+  return `events with their labels are over ${bytesMax} bytes (${name})`
 }
 
 /** Whether the name is one of the line's. */

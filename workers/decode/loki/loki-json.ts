@@ -9,7 +9,7 @@
  * Subtle: lines are copied as they are escaped. The values of a stream are read at once where its
  * labels come first, as nearly everybody sends them; else when its labels are known.
  */
-import { LOKI_PAIRS_MAX, OTLP_GENERATED_PER_BYTE_MAX } from '../../../src/limits.ts'
+import { LOKI_PAIRS_MAX } from '../../../src/limits.ts'
 import type { ByteRange } from '../../../src/model/batch/accepted-batch.ts'
 import type { ByteSource } from '../../build/scalar-writer.ts'
 import { viewOf } from '../../tape/event-buffer.ts'
@@ -52,7 +52,8 @@ export class LokiJsonDecoder {
   /** Decodes the document `part` of `bytes`; it ends at a line feed and padding. */
   decode(bytes: Uint8Array, { start, end }: ByteRange): PartOutcome {
     const source = { bytes, view: viewOf(bytes) }
-    return this.#events.decode('values', (end - start) * OTLP_GENERATED_PER_BYTE_MAX, () => {
+    return this.#events.decode('values', () => {
+      this.#events.begin(end - start)
       try {
         new LokiJsonReader(this.#events, source, start, end).request()
       } catch (cause) {

@@ -10,7 +10,7 @@
  * Rules of protobuf: unknown fields, and known ones of another wire type, are skipped; of several
  * scalar fields the last counts. Groups are malformed: no client has them.
  */
-import { LOKI_PAIRS_MAX, OTLP_GENERATED_PER_BYTE_MAX } from '../../../src/limits.ts'
+import { LOKI_PAIRS_MAX } from '../../../src/limits.ts'
 import type { ByteRange } from '../../../src/model/batch/accepted-batch.ts'
 import { EventBuffer } from '../../tape/event-buffer.ts'
 import type { PartOutcome } from '../part-outcome.ts'
@@ -59,9 +59,9 @@ export class LokiProtobufDecoder {
   decode(bytes: Uint8Array, { start, end }: ByteRange): PartOutcome {
     const wire = this.#wire
     wire.reset()
-    const outcome = this.#events.decode('entries', Number.POSITIVE_INFINITY, () => {
+    const outcome = this.#events.decode('entries', () => {
       if (wire.length === 0) decompressSnappy(bytes, start, end, wire)
-      this.#events.limitGenerated(wire.length * OTLP_GENERATED_PER_BYTE_MAX)
+      this.#events.begin(wire.length)
       this.#request()
     })
     this.bytes = wire.length
