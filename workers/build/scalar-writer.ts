@@ -5,6 +5,7 @@
 import { isUtf8 } from 'node:buffer'
 import { EVENT_BYTES_MAX } from '../../src/limits.ts'
 import { copyRange } from '../kernel/arena-copy.ts'
+import { kernels } from '../kernel/kernels.ts'
 import {
   DOUBLE_BYTES_MAX,
   INTEGER_BYTES_MAX,
@@ -21,6 +22,9 @@ import { ESCAPED, FALSE, FLOAT, INT, NULL, STRING, TRUE } from '../tape/tape-typ
 const QUOTE = 0x22
 const MINUS = 0x2d
 const LINE_FEED = 0x0a
+/** What the kernel wants to have left behind a text. */
+const KERNEL_MARGIN = 32
+const LONG_BYTES_MAX = 64 * 1024
 /** Room for the marks around any value, and for words written past its end. */
 const MARGIN = 16
 const LITERALS = Buffer.from('nulltruefalse')
@@ -153,6 +157,30 @@ export class ScalarWriter {
     const open = this.at
     out[open] = QUOTE
     const valueEnd = writeEscaped(from.view, start, end, this.view, out, open + 1)
+    out[valueEnd] = QUOTE
+    this.at = valueEnd + 1
+    this.tape.push(node, valueEnd - open - 1 === length ? STRING : ESCAPED, open + 1, valueEnd)
+    return true
+  }
+
+  /** The same, quicker for long ones, of bytes of the arena. */
+  longString(node: number, from: ByteSource, start: number, end: number): boolean {
+    const length = end - start
+    // A large one is judged, and its room made, as any other.
+    if (this.repairs || length > LONG_BYTES_MAX) return this.string(node, from, start, end)
+    if (!this.room(length * ESCAPE_BYTES_MAX + KERNEL_MARGIN)) return false
+    const { out } = this
+    const { byteOffset } = out
+    const source = from.bytes.byteOffset
+    const open = this.at
+    out[open] = QUOTE
+    const valueEnd =
+      kernels.escapeText(
+        source + start,
+        source + end,
+        byteOffset + open + 1,
+        byteOffset + this.#limit,
+      ) - byteOffset
     out[valueEnd] = QUOTE
     this.at = valueEnd + 1
     this.tape.push(node, valueEnd - open - 1 === length ? STRING : ESCAPED, open + 1, valueEnd)

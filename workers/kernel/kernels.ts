@@ -51,7 +51,12 @@ export interface Kernels {
     eventsMax: number,
   ): number
   /** See `kernels/escape.ts`. */
+  escapeText(start: number, end: number, to: number, limit: number): number
   unescapeText(start: number, end: number, to: number): number
+  /** See `kernels/scan.ts`. */
+  stringEnd(pos: number): number
+  /** See `kernels/snappy.ts`. */
+  decompress(start: number, end: number, out: number, length: number): number
   /** See `kernels/copy.ts` and `kernels/splice.ts`. */
   copyBytes(to: number, from: number, length: number): void
   hashText(text: number, length: number): number

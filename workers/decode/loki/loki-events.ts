@@ -181,7 +181,7 @@ export class LokiEvents {
     builder.knownKey(node, this.labels.count === 0)
     const isWritten = entry.isJson
       ? builder.jsonString(node, bytes, start, end, entry.isEscaped)
-      : builder.string(node, source, start, end)
+      : builder.longString(node, source, start, end)
     if (!isWritten || !this.#writeMetadata(node)) return false
     builder.closeRoot()
     return true

@@ -184,7 +184,7 @@ class LokiJsonReader {
     if (fault === TOO_LATE) return TIME_TOO_LATE
     if (!reader.more(CLOSE_ARRAY)) return NO_ENTRY
     if (reader.peek() !== QUOTE) return NO_LINE
-    reader.string()
+    reader.longString()
     entry.lineStart = reader.stringStart
     entry.lineEnd = reader.stringEnd
     entry.isEscaped = reader.isEscaped

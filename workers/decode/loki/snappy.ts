@@ -2,15 +2,16 @@
  * Snappy's raw block format (google/snappy, format_description.txt): the length of the contents as
  * a varint, then literals and copies of what came before. Input is hostile: nothing is read or
  * written outside what was announced, and nothing is allocated before that was judged.
+ *
+ * A kernel decompresses (`kernels/snappy.ts`). Where it gives up, the elements are walked once more
+ * for the reason.
  */
 import { BODY_BYTES_MAX } from '../../../src/limits.ts'
-import { copyRange } from '../../kernel/arena-copy.ts'
+import { kernels } from '../../kernel/kernels.ts'
 import type { EventBuffer } from '../../tape/event-buffer.ts'
 import { PartError } from './part-error.ts'
 
 const LENGTH_BYTES_MAX = 5
-/** Shorter ranges are copied byte by byte: a call of a kernel costs more. */
-const KERNEL_BYTES_MIN = 24
 /** Literals longer than this say their length in 1 to 4 bytes of their own. */
 const LITERAL_TAG_MAX = 60
 
@@ -35,53 +36,51 @@ export function decompressSnappy(
   }
   into.reset()
   into.reserve(length)
-  const out = into.bytes
-  let to = 0
-  while (at < end) {
-    const tag = bytes[at]!
-    const tagAt = at++
-    const kind = tag & 3
-    if (kind === 0) {
-      let count = (tag >> 2) + 1
-      if (count > LITERAL_TAG_MAX) {
-        const size = count - LITERAL_TAG_MAX
-        if (at + size > end) throw invalid(tagAt - start, CUT_SHORT)
-        count = readLength(bytes, at, size) + 1
-        at += size
-      }
-      if (count > end - at) throw invalid(tagAt - start, CUT_SHORT)
-      if (count > length - to) throw invalid(tagAt - start, TOO_LONG)
-      if (count >= KERNEL_BYTES_MIN) copyRange(out, to, bytes, at, at + count)
-      else for (let i = 0; i < count; i++) out[to + i] = bytes[at + i]!
-      at += count
-      to += count
-      continue
-    }
-    const size = kind === 3 ? 4 : kind
-    if (at + size > end) throw invalid(tagAt - start, CUT_SHORT)
-    const rest = readLength(bytes, at, size)
-    const count = kind === 1 ? ((tag >> 2) & 7) + 4 : (tag >> 2) + 1
-    const offset = kind === 1 ? ((tag >> 5) << 8) | rest : rest
-    at += size
-    if (offset === 0 || offset > to) throw invalid(tagAt - start, 'a copy of what is not there')
-    if (count > length - to) throw invalid(tagAt - start, TOO_LONG)
-    const from = to - offset
-    if (offset >= count && count >= KERNEL_BYTES_MIN) copyRange(out, to, out, from, from + count)
-    else for (let i = 0; i < count; i++) out[to + i] = out[from + i]! // It may repeat itself.
-    to += count
-  }
-  if (to !== length) throw invalid(end - start, 'shorter than its length says')
+  const { byteOffset } = bytes
+  const target = into.bytes.byteOffset
+  const isWhole = kernels.decompress(byteOffset + at, byteOffset + end, target, length)
+  if (isWhole === 0) throw findFault(bytes, start, at, end, length)
   into.length = length
 }
 
-const CUT_SHORT = 'it ends inside an element'
-const TOO_LONG = 'longer than its length says'
+/** Why the elements from `first` on do not make `length` bytes. */
+function findFault(
+  bytes: Uint8Array,
+  start: number,
+  first: number,
+  end: number,
+  length: number,
+): PartError {
+  let to = 0
+  for (let at = first; at < end; ) {
+    const place = at - start
+    const tag = bytes[at++]!
+    const kind = tag & 3
+    const own = kind === 0 ? Math.max(0, (tag >> 2) + 1 - LITERAL_TAG_MAX) : kind
+    const size = kind === 3 ? 4 : own
+    if (size > end - at) return invalid(place, 'it ends inside an element')
+    const rest = readNumber(bytes, at, size)
+    at += size
+    let count = (tag >> 2) + 1
+    if (kind === 0) {
+      if (size > 0) count = rest + 1
+      if (count > end - at) return invalid(place, 'it ends inside an element')
+      at += count
+    } else {
+      if (kind === 1) count = ((tag >> 2) & 7) + 4
+      const offset = kind === 1 ? ((tag >> 5) << 8) | rest : rest
+      if (offset === 0 || offset > to) return invalid(place, 'a copy of what is not there')
+    }
+    to += count
+    if (to > length) return invalid(place, 'longer than its length says')
+  }
+  return invalid(end - start, 'shorter than its length says')
+}
 
-function readLength(bytes: Uint8Array, at: number, size: number): number {
-  let value = bytes[at]!
-  if (size > 1) value |= bytes[at + 1]! << 8
-  if (size > 2) value |= bytes[at + 2]! << 16
-  if (size > 3) value += bytes[at + 3]! * 0x1000000
+/** Little-endian, of `size` bytes. */
+function readNumber(bytes: Uint8Array, at: number, size: number): number {
+  let value = 0
+  for (let i = size - 1; i >= 0; i--) value = value * 0x100 + bytes[at + i]!
   return value
 }
 
