@@ -2,12 +2,13 @@
 
 export { addSiblings } from './agents'
 export { copyBytes, hashText, isSameText } from './copy'
+export { writeLines } from './decode/lines'
+export { skipFields, writeMembers } from './decode/otlp'
+export { decompress } from './decode/snappy'
 export { escapeText, unescapeText } from './escape'
 export { describeEvents, findLabels, rememberLabel, writeShapes, writeTimes } from './facts'
 export { firstInnerKey, nextInnerKey } from './inner-keys'
 export { findLayouts, placeRows } from './layouts'
-export { writeLines } from './lines'
-export { skipFields, writeMembers } from './otlp'
 export { stringEnd } from './scan'
 export {
   findSuspect,
@@ -20,7 +21,6 @@ export { countRepeated, endDigits, writeDigits } from './segment/digits'
 export { packHex, packUuids } from './segment/pack'
 export { writeStored } from './segment/stored'
 export { unpackHex, unpackNumbers, unpackUuids } from './segment/unpack'
-export { decompress } from './snappy'
 export { copyEntries, findFlagged, findNode, spliceEvent } from './splice'
 export { parseObject } from './tape'
 export { tryTime } from './times'

@@ -158,7 +158,7 @@ export const MATCH_COST_MAX = 500_000_000
  * A request's estimate is held against it while it arrives, a batch's events when they are made.
  */
 export const OTLP_GENERATED_BYTES_MAX = 32 * MIB
-/** The same by bytes of one request that is not cut, so that those sharing a batch stay within it. */
+/** The same by bytes of a request that is not cut, so that those sharing a batch stay within it. */
 export const OTLP_GENERATED_PER_BYTE_MAX = 40
 /** Labels of a Loki stream, and structured metadata of an entry: names are compared in pairs. */
 export const LOKI_PAIRS_MAX = 128

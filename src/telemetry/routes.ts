@@ -1,6 +1,6 @@
 /**
- * `GET /healthz`, `/readyz`, `/ready`, `/metrics`: for orchestrators and scrapers. They need no credential
- * and tell nothing about streams or events.
+ * `GET /healthz`, `/readyz`, `/ready`, `/metrics`: for orchestrators and scrapers. They need no
+ * credential and tell nothing about streams or events.
  */
 
 import { mainTurns } from '../api/main-turns.ts'

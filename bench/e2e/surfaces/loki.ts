@@ -6,8 +6,9 @@ const NANOS = 1_000_000_000n
 const EVENTS_MAX = 1_000_000n
 
 /**
- * Loki's push API, in JSON, also for `bench:rivals`: one stream of lines. Loki drops lines that it has at the
- * same time and refuses old ones, so each sending gets times of its own, a nanosecond apart.
+ * Loki's push API, in JSON, also for `bench:rivals`: one stream of lines. Loki drops lines that it
+ * has at the same time and refuses old ones, so each sending gets times of its own, a nanosecond
+ * apart.
  */
 export const loki: Surface = {
   name: 'loki',

@@ -215,7 +215,8 @@ test('an entry is rejected alone, with its place and the reason', () => {
 })
 
 test('entries of a stream with bad labels are rejected, those of others are not', () => {
-  const body = `{"streams":[{"stream":{"a":1},"values":[["1","x"],["2","y"]]},{"values":[["3","z"]]}]}`
+  const streams = ['{"stream":{"a":1},"values":[["1","x"],["2","y"]]}', '{"values":[["3","z"]]}']
+  const body = `{"streams":[${streams.join(',')}]}`
   const { events, times, result } = decodeLoki('loki-json', body)
   assert.deepEqual([events, times], [['{"message":"z"}'], ['3']])
   assert.deepEqual(
@@ -326,13 +327,11 @@ test('labels that would be copied into very many events', () => {
     return ofValues(values, `{"a":"${'x'.repeat(labelBytes)}"}`)
   }
   const small = makeBody(1_000)
-  const share = small.length * OTLP_GENERATED_PER_BYTE_MAX
+  const perByte = OTLP_GENERATED_PER_BYTE_MAX
+  const share = small.length * perByte
   for (const [body, message] of [
     [makeBody(800_000), `${OTLP_GENERATED_BYTES_MAX} bytes (OTLP_GENERATED_BYTES_MAX)`],
-    [
-      small,
-      `${share} bytes (${OTLP_GENERATED_PER_BYTE_MAX} times the request, OTLP_GENERATED_PER_BYTE_MAX)`,
-    ],
+    [small, `${share} bytes (${perByte} times the request, OTLP_GENERATED_PER_BYTE_MAX)`],
   ] as const) {
     const { result, events } = decodeLoki('loki-json', body)
     assert.deepEqual([result.fatal?.code, events], ['too_large', []])

@@ -1,6 +1,6 @@
 /**
  * What a push request means, naively: values by `JSON.parse`, events as lists of members. Written
- * from docs/loki.md, with none of the code under test.
+ * from docs/collectors/loki.md, with none of the code under test.
  */
 export type Member = readonly [name: string, value: string]
 
@@ -43,7 +43,8 @@ export function membersOf(labels: readonly Member[], { line, metadata }: ModelEn
 }
 
 export function textOf(members: readonly Member[]): string {
-  return `{${members.map((member) => member.map((each) => JSON.stringify(each)).join(':')).join(',')}}`
+  const pairs = members.map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`)
+  return `{${pairs.join(',')}}`
 }
 
 /** By entry: its members, its time, or undefined when it is rejected. */

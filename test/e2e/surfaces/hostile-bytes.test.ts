@@ -1,6 +1,6 @@
 /**
- * Goal: no bytes on the bulk, OTLP and Loki surfaces crash the service, hang it, cost it a worker, or
- * make it answer what it should not; and what is around them is not disturbed.
+ * Goal: no bytes on the bulk, OTLP and Loki surfaces crash the service, hang it, cost it a worker,
+ * or make it answer what it should not; and what is around them is not disturbed.
  * Method: good bodies, mutated with a printed seed, over HTTP to one service: every one has an
  * answer in time, of a closed set, and accepted events are the events that are stored.
  */

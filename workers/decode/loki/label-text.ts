@@ -1,7 +1,8 @@
 /**
  * Labels as Loki's protobuf has them: the text `{name="value", …}`, values quoted as Go quotes
  * strings. Names are identifiers, or quoted as well; `'` and backticks quote too, and a comma at
- * the end is allowed, as the parser of Loki takes them. A request without such a text has no labels.
+ * the end is allowed, as the parser of Loki takes them. A stream without such a text has no
+ * labels.
  */
 import { LOKI_PAIRS_MAX } from '../../../src/limits.ts'
 import type { Pairs } from './pairs.ts'

@@ -251,7 +251,7 @@ export class LokiEvents {
     return true
   }
 
-  /** Writes a pair behind the key `previous`; returns its key, or -1 when the event is too large. */
+  /** Writes a pair behind `previous`; returns its key, or -1 when the event is too large. */
   #writePair(
     pairs: Pairs,
     pair: number,

@@ -3,8 +3,8 @@
  * a varint, then literals and copies of what came before. Input is hostile: nothing is read or
  * written outside what was announced, and nothing is allocated before that was judged.
  *
- * A kernel decompresses (`kernels/snappy.ts`). Where it gives up, the elements are walked once more
- * for the reason.
+ * A kernel decompresses (`kernels/decode/snappy.ts`). Where it gives up, the elements are walked
+ * once more for the reason.
  */
 import { BODY_BYTES_MAX } from '../../../src/limits.ts'
 import { kernels } from '../../kernel/kernels.ts'
