@@ -2,12 +2,14 @@
 
 export { addSiblings } from './agents'
 export { copyBytes, hashText, isSameText } from './copy'
-export { unescapeText } from './escape'
+export { writeLines } from './decode/lines'
+export { skipFields, writeMembers } from './decode/otlp'
+export { decompress } from './decode/snappy'
+export { escapeText, unescapeText } from './escape'
 export { describeEvents, findLabels, rememberLabel, writeShapes, writeTimes } from './facts'
 export { firstInnerKey, nextInnerKey } from './inner-keys'
 export { findLayouts, placeRows } from './layouts'
-export { writeLines } from './lines'
-export { skipFields, writeMembers } from './otlp'
+export { stringEnd } from './scan'
 export {
   findSuspect,
   mayBeSecret,

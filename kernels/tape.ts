@@ -4,7 +4,7 @@
  * entry; everything else (a new key, a key twice, an escaped key, a fault, a full tape) makes it
  * give up with -1, and `JsonTape` reads the event from its start.
  */
-import { stringStop } from './scan'
+import { escapedEnd, stringStop } from './scan'
 import * as type from './tape-entries'
 import {
   beginTape,
@@ -29,7 +29,6 @@ import {
 } from './trie'
 
 const QUOTE: u32 = 0x22
-const BACKSLASH: u32 = 0x5c
 const COMMA: u32 = 0x2c
 const COLON: u32 = 0x3a
 const MINUS: u32 = 0x2d
@@ -150,38 +149,10 @@ function value(tape: Tape, pos: usize, node: i32, depth: i32): usize {
   return pos + 5
 }
 
-function isHex(byte: u32): bool {
-  return byte - 0x30 < 10 || (byte | 0x20) - 0x61 < 6
-}
-
 /** A string whose first special byte, at `stop`, is not its closing quote. */
 function escapedString(tape: Tape, start: usize, stop: usize, node: i32): usize {
-  let pos = stop
-  for (;;) {
-    const byte = <u32>load<u8>(pos)
-    if (byte === QUOTE) break
-    if (byte !== BACKSLASH) return 0
-    const kind = <u32>load<u8>(pos + 1)
-    if (kind === 0x75) {
-      for (let at = pos + 2; at < pos + 6; at++) {
-        if (!isHex(<u32>load<u8>(at))) return 0
-      }
-      pos += 6
-    } else {
-      const isEscape =
-        kind === QUOTE ||
-        kind === BACKSLASH ||
-        kind === 0x2f ||
-        kind === 0x62 ||
-        kind === 0x66 ||
-        kind === 0x6e ||
-        kind === 0x72 ||
-        kind === 0x74
-      if (!isEscape) return 0
-      pos += 2
-    }
-    pos = stringStop(pos)
-  }
+  const pos = escapedEnd(stop)
+  if (pos === 0) return 0
   push(tape, node, type.ESCAPED, start, pos)
   return pos + 1
 }

@@ -3,6 +3,7 @@ export const SENDERS = {
   native: { surface: 'native' },
   bulk: { surface: 'bulk' },
   otlp: { surface: 'otlp' },
+  loki: { surface: 'loki' },
   small: { surface: 'native', eventCount: 1 },
 }
 
@@ -15,7 +16,7 @@ export const SCENARIOS = {
   soak: {
     sentence: 'the surfaces at a steady rate for long: latency and memory must stay',
     defaults: {
-      SURFACES: 'native,bulk,otlp',
+      SURFACES: 'native,bulk,otlp,loki',
       VUS: '16',
       EVENTS_PER_REQUEST: '200',
       DURATION: '30m',

@@ -161,12 +161,15 @@ export const MATCH_COST_MAX = 500_000_000
 // --- Workers ----------------------------------------------------------------------------------
 
 /**
- * Events' JSON made of one OTLP request: a resource stands once in it, but in each of its events.
+ * Events' JSON made of one request of OTLP, where a resource stands once but is in each of its
+ * events, or of Loki, where the labels of a stream do.
  * A request's estimate is held against it while it arrives, a batch's events when they are made.
  */
 export const OTLP_GENERATED_BYTES_MAX = 32 * MIB
-/** The same by bytes of one OTLP JSON request, so that those sharing a batch stay within it. */
+/** The same by bytes of a request that is not cut, so that those sharing a batch stay within it. */
 export const OTLP_GENERATED_PER_BYTE_MAX = 40
+/** Labels of a Loki stream, and structured metadata of an entry: names are compared in pairs. */
+export const LOKI_PAIRS_MAX = 128
 /** A worker's buffer for a batch's events that is larger is given up after its batch. */
 export const EVENT_BUFFER_KEEP_BYTES = 16 * MIB
 

@@ -139,6 +139,13 @@ export const PRESETS: readonly Scenario[] = [
   },
   {
     ...DEFAULT_SCENARIO,
+    name: 'loki',
+    title: 'Loki JSON, lines of JSON, extracted',
+    surface: 'loki',
+    target: MEMORY,
+  },
+  {
+    ...DEFAULT_SCENARIO,
     name: 'single',
     title: '1 event a request, 256 connections',
     connections: 256,

@@ -3,10 +3,13 @@ import type { StreamId } from '../../src/model/stream.ts'
 import { IngestPipeline } from '../../workers/ingest.ts'
 import type { BenchBatch, MicroBench } from '../bench.ts'
 import { padBody } from '../decode/tape-batch.ts'
+import { lokiJson, lokiProtobuf, sameAsJsonLines } from '../loki-request.ts'
 import { otlpProtobuf } from '../otlp-request.ts'
 
-function createTask(batch: BenchBatch, framing: string): AcceptedBatch {
-  const body = framing === 'otlp-protobuf' ? otlpProtobuf(batch.lines, 'kvlist') : batch.body
+type EncodeBody = (batch: BenchBatch) => Buffer
+
+function createTask(batch: BenchBatch, framing: string, encode: EncodeBody): AcceptedBatch {
+  const body = encode(batch)
   return {
     streamId: 1 as StreamId,
     settings: { parseUserAgents: false, redactSensitive: false, redactFields: [] },
@@ -16,9 +19,9 @@ function createTask(batch: BenchBatch, framing: string): AcceptedBatch {
   }
 }
 
-function runTask(framing: string): MicroBench['prepare'] {
+function runTask(framing: string, encode: EncodeBody = ({ body }) => body): MicroBench['prepare'] {
   return (batch) => {
-    const task = createTask(batch, framing)
+    const task = createTask(batch, framing, encode)
     const pipeline = new IngestPipeline()
     return () => {
       const { segments } = pipeline.run(task)
@@ -47,5 +50,27 @@ export const workerTaskOtlp: MicroBench = {
   name: 'ingest/worker-task-otlp',
   title: 'whole worker task, OTLP protobuf, kvlist bodies',
   kind: 'json',
-  prepare: runTask('otlp-protobuf'),
+  prepare: runTask('otlp-protobuf', ({ lines }) => otlpProtobuf(lines, 'kvlist')),
 }
+
+/** Loki's entries, and the same content as JSON lines. */
+export const workerTasksLoki: readonly MicroBench[] = [
+  {
+    name: 'ingest/worker-task-as-loki',
+    title: 'whole worker task, JSON lines of what is pushed to Loki',
+    kind: 'text',
+    prepare: runTask('ndjson', ({ lines }) => sameAsJsonLines(lines)),
+  },
+  {
+    name: 'ingest/worker-task-loki-json',
+    title: 'whole worker task, Loki JSON',
+    kind: 'text',
+    prepare: runTask('loki-json', ({ lines }) => lokiJson(lines)),
+  },
+  {
+    name: 'ingest/worker-task-loki-protobuf',
+    title: 'whole worker task, Loki protobuf in snappy',
+    kind: 'text',
+    prepare: runTask('loki-protobuf', ({ lines }) => lokiProtobuf(lines)),
+  },
+]

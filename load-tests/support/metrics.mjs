@@ -3,7 +3,7 @@ import { Counter, Gauge, Rate, Trend } from 'k6/metrics'
 
 export const metrics = {
   eventsAcknowledged: new Counter('events_acknowledged'),
-  /** Events that an answer with 200 did not accept. */
+  /** Events that an answer with 200 or 204 did not accept. */
   eventsRejected: new Counter('events_rejected'),
   /** Of acknowledged requests, as made: before compression. */
   bytesAcknowledged: new Counter('bytes_acknowledged'),
@@ -28,7 +28,9 @@ export const metrics = {
   memoryGrowthMib: new Gauge('service_memory_growth_mib'),
 }
 
-export const STATUSES = [200, 400, 401, 403, 404, 408, 409, 413, 415, 429, 500, 502, 503, 504, 0]
+export const STATUSES = [
+  200, 204, 400, 401, 403, 404, 408, 409, 413, 415, 429, 500, 502, 503, 504, 0,
+]
 
 /** `parts` are the k6 scenarios whose figures the summary shows apart. */
 export function sharedThresholds(options, parts) {

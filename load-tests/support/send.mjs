@@ -28,7 +28,7 @@ export function send(surface, body, stream, options, data) {
   const isRefusal = answer.status === 429 || answer.status === 503
   metrics.refused.add(isRefusal)
   if (isRefusal) return bookRefusal(answer)
-  if (answer.status !== 200) return bookFailure(surface, answer)
+  if (answer.status !== 200 && answer.status !== 204) return bookFailure(surface, answer)
   return bookAcknowledgement(surface, body, answer, { options, isCounted: data.isCounted })
 }
 

@@ -1,5 +1,10 @@
 /** The ingest surfaces as a client sees them: paths, headers, and what an answer accepted. */
-const PATHS = { native: '/v1/ingest', bulk: '/_bulk', otlp: '/v1/otlp/v1/logs' }
+const PATHS = {
+  native: '/v1/ingest',
+  bulk: '/_bulk',
+  otlp: '/v1/otlp/v1/logs',
+  loki: '/loki/api/v1/push',
+}
 
 export function pathOf(surface) {
   return PATHS[surface]
@@ -10,6 +15,8 @@ export function headersOf(surface, key, options, encodeBase64) {
   switch (surface) {
     case 'native':
       return { 'X-API-Key': key, 'Content-Type': 'application/x-ndjson' }
+    case 'loki':
+      return { 'X-API-Key': key, 'Content-Type': 'application/json' }
     case 'bulk':
       return {
         Authorization: `Basic ${encodeBase64(`load:${key}`)}`,
@@ -29,7 +36,7 @@ export function isAnswerBinary(surface, options) {
   return surface === 'otlp' && options.OTLP_ENCODING === 'protobuf'
 }
 
-/** How many of `eventCount` events an answer with 200 accepted; -1 when it does not say. */
+/** How many of `eventCount` events an answer with 200 or 204 accepted; -1 when it does not say. */
 export function tryReadAccepted(surface, body, eventCount, options) {
   try {
     return readAccepted(surface, body, eventCount, options)
@@ -42,6 +49,10 @@ function readAccepted(surface, body, eventCount, options) {
   if (surface === 'native') {
     const match = /"accepted":(\d+)/.exec(body ?? '')
     return match === null ? -1 : Number(match[1])
+  }
+  // Without a text all of them.
+  if (surface === 'loki') {
+    return body ? Number(/^stored (\d+) entries; /.exec(body)?.[1] ?? -1) : eventCount
   }
   if (surface === 'bulk') return readBulkAccepted(body ?? '', eventCount)
   const rejected = isAnswerBinary(surface, options)

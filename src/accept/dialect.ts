@@ -16,6 +16,8 @@ export interface BodyPlan {
   readonly partOptions?: object | undefined
   /** The answer has items that workers write. */
   readonly hasItems?: boolean
+  /** A Content-Encoding that its decoder undoes. */
+  readonly ownEncoding?: string
   /** What the path says about the events; tells apart the requests under one Idempotency-Key. */
   readonly target?: readonly string[]
 }

@@ -16,7 +16,8 @@ export type Level = (typeof LEVELS)[number]
 
 /**
  * Paths of fields that may say the level, best first: of pino, bunyan, winston, GELF, ECS, Serilog
- * (`@l`), hclog (`@level`), Monolog (`level_name`), Python (`levelname`), OTLP, logstash, .NET.
+ * (`@l`), hclog (`@level`), Monolog (`level_name`), Python (`levelname`), OTLP, logstash, .NET,
+ * Loki.
  */
 export const LEVEL_FIELDS = [
   'level',
@@ -35,6 +36,7 @@ export const LEVEL_FIELDS = [
   'severity_name',
   'syslog_severity',
   'log.syslog.severity.name',
+  'detected_level',
 ] as const
 
 /**

@@ -1,6 +1,6 @@
 /**
- * `GET /healthz`, `/readyz`, `/metrics`: for orchestrators and scrapers. They need no credential
- * and tell nothing about streams or events.
+ * `GET /healthz`, `/readyz`, `/ready`, `/metrics`: for orchestrators and scrapers. They need no
+ * credential and tell nothing about streams or events.
  */
 
 import { mainTurns } from '../api/main-turns.ts'
@@ -14,6 +14,8 @@ export function createTelemetryRoutes(health: Health, metrics: Metrics): Route[]
   return [
     get('/healthz', 'Whether the process lives', (exchange) => replyHealthz(exchange, health)),
     get('/readyz', 'Whether it can take requests', (exchange) => replyReadyz(exchange, health)),
+    // Where Loki says it, for its clients.
+    get('/ready', 'Whether it can take requests', (exchange) => replyReadyz(exchange, health)),
     get('/metrics', 'Metrics for Prometheus', (exchange) => replyMetrics(exchange, metrics)),
   ]
 }

@@ -26,6 +26,7 @@ const KINDS = [
   'gzip',
   'large',
   'text',
+  'loki',
   'malformed',
   'idempotent',
   'idempotent',

@@ -57,6 +57,16 @@ test('bulk is an action and a line an event', () => {
   )
 })
 
+test('Loki is a line an entry, at the time that the line says', () => {
+  const [stream] = JSON.parse(textOf(makeBody('loki', corpus, protobufOptions))).streams
+  assert.deepEqual(
+    stream.values.map(([, line]: readonly string[]) => line),
+    corpus,
+  )
+  const ms = Date.parse(JSON.parse(corpus[0]!).timestamp)
+  assert.equal(stream.values[0][0], `${ms}000000`)
+})
+
 test('OTLP in protobuf says what OTLP in JSON says', () => {
   const decoded = decodeProtobuf(makeBody('otlp', corpus, protobufOptions))
   assert.deepEqual(decoded, encodeAsJson(corpus))

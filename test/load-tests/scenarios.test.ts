@@ -140,12 +140,13 @@ for (const [env, good, bad] of [
 for (const name of Object.keys(SCENARIOS)) {
   test(`${name}: sends what the table says, judges what is counted`, async () => {
     const file = await loadScenario(name)
-    const { booked, paths } = standIn((path) =>
-      path === '/metrics' ? { status: 200, body: 'process_resident_memory_bytes 1e6\n' } : ok,
-    )
+    const { booked, paths } = standIn((path) => {
+      if (path === '/metrics') return { status: 200, body: 'process_resident_memory_bytes 1e6\n' }
+      return path === pathOf('loki') ? { status: 204, body: '' } : ok
+    })
     const data = { streams: [{ id: '', key: 'key' }], startedAtMs: Date.now(), isCounted: false }
     for (const { exec } of Object.values(file.options.scenarios)) {
-      for (k6Globals.__ITER = 0; k6Globals.__ITER < 3; k6Globals.__ITER++) {
+      for (k6Globals.__ITER = 0; k6Globals.__ITER < 4; k6Globals.__ITER++) {
         const send = file[exec]
         assert.ok(typeof send === 'function', `${exec} is exported`)
         send(data)
@@ -208,6 +209,15 @@ const ANSWERS = [
     { events_acknowledged: 1, events_rejected: 2 },
     0,
   ],
+  ['loki', { status: 204, body: '' }, { events_acknowledged: 3 }, 0],
+  ['loki', { status: 204, body: null }, { events_acknowledged: 3 }, 0],
+  [
+    'loki',
+    { status: 200, body: 'stored 2 entries; 1 were rejected: x' },
+    { events_acknowledged: 2, events_rejected: 1 },
+    0,
+  ],
+  ['loki', { status: 200, body: '<html>' }, { failed: 1 }, 0],
   ['otlp', { status: 200, body: encodeReply(4) }, { failed: 1 }, 0],
   ['otlp', { status: 200, body: new Uint8Array([1, 2, 3]).buffer }, { failed: 1 }, 0],
 ] as const

@@ -4,7 +4,8 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
-import { type Answer, type Api, JSON_TYPE, NDJSON_TYPE, type Stream } from './api.ts'
+import { encodePushed } from '../decode/loki/decode-loki.ts'
+import { type Answer, type Api, call, JSON_TYPE, NDJSON_TYPE, type Stream } from './api.ts'
 import { ONLY_LONG } from './fuzzing.ts'
 
 export const WRITER_KINDS = [
@@ -14,6 +15,7 @@ export const WRITER_KINDS = [
   'gzip',
   'large',
   'text',
+  'loki',
   'malformed',
   'idempotent',
 ] as const
@@ -45,6 +47,7 @@ const EVENTS: Readonly<Record<WriterKind, number>> = {
   gzip: 200,
   large: 9_000, // Over BATCH_BYTES_TARGET and SEGMENT_EVENTS_MAX: several batches and segments.
   text: 30,
+  loki: 40,
   malformed: 10,
   idempotent: 25,
 }
@@ -83,10 +86,25 @@ function bodyOf(writer: Writer, request: SentRequest): string | Uint8Array {
       return gzipSync(events.join('\n'), { level: 1 })
     case 'text':
       return numbers.map((event) => eventId(writer.name, event)).join('\n')
+    case 'loki':
+      return lokiBody(writer, numbers)
     case 'ndjson':
     case 'large':
       return `${events.join('\n')}\n`
   }
+}
+
+/** What differs from entry to entry is metadata. Protobuf, so that workers decompress. */
+function lokiBody({ name }: Writer, numbers: readonly number[]): Uint8Array {
+  const entries = numbers.map((event) => {
+    const bucket = Math.floor(event / BUCKET_EVENTS)
+    const members = Object.entries({ id: eventId(name, event), bucket, event })
+    return {
+      line: 'x',
+      structuredMetadata: members.map(([key, value]) => ({ name: key, value: String(value) })),
+    }
+  })
+  return encodePushed([{ labels: `{writer="${name}"}`, entries }])
 }
 
 function headersOf(writer: Writer, request: SentRequest): Record<string, string> {
@@ -123,8 +141,8 @@ export class Load {
   }
 
   /**
-   * Writers of these kinds. They share a stream, but for text ones, which have one each; with
-   * `ownStreams` all have.
+   * Writers of these kinds. They share a stream, but for those of text and of Loki, whose values
+   * are strings: these have one each; with `ownStreams` all have.
    */
   static async create(
     api: Api,
@@ -134,7 +152,7 @@ export class Load {
     const shared = await api.createStream()
     const writers: Writer[] = []
     for (const [i, kind] of kinds.entries()) {
-      const isOwn = options.ownStreams === true || kind === 'text'
+      const isOwn = options.ownStreams === true || kind === 'text' || kind === 'loki'
       const stream = isOwn ? await api.createStream() : shared
       writers.push({ name: `${kind}${i}`, kind, stream, sent: [] })
     }
@@ -194,14 +212,10 @@ export class Load {
   }
 
   async #send(writer: Writer, request: SentRequest): Promise<void> {
-    const { key } = writer.stream
     const body = bodyOf(writer, request)
     let answer: Answer | undefined
     try {
-      answer =
-        writer.kind === 'text'
-          ? await this.#api.ingestText(key, body)
-          : await this.#api.ingest(key, body, headersOf(writer, request))
+      answer = await this.#post(writer, body, headersOf(writer, request))
     } catch {
       request.outcome = 'unanswered' // The connection broke, or was dropped unanswered.
     }
@@ -209,8 +223,24 @@ export class Load {
     if (answer !== undefined) this.#note(writer, request, answer)
   }
 
+  #post(
+    { kind, stream: { key } }: Writer,
+    body: string | Uint8Array,
+    headers: Record<string, string>,
+  ): Promise<Answer> {
+    if (kind === 'text') return this.#api.ingestText(key, body)
+    if (kind !== 'loki') return this.#api.ingest(key, body, headers)
+    const url = `${this.#api.url}/loki/api/v1/push`
+    const head = { 'x-api-key': key, 'content-type': 'application/x-protobuf' }
+    return call(url, { method: 'POST', headers: head, body })
+  }
+
   #note(writer: Writer, request: SentRequest, answer: Answer): void {
     const { status, text } = answer
+    if (status === 204) {
+      request.outcome = 'acknowledged'
+      return
+    }
     if (status === 200) {
       request.outcome = 'acknowledged'
       const { accepted, rejected } = JSON.parse(text) as { accepted: number; rejected: number }

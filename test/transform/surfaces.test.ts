@@ -20,6 +20,7 @@ import { BATCH_BYTES_TARGET } from '../../src/limits.ts'
 import { IngestPipeline } from '../../workers/ingest.ts'
 import { decodeSegment } from '../../workers/segment/segment.ts'
 import { batchOfPart, cutAt, FORMATS, type FormatName } from '../accept/framing/frame-body.ts'
+import { encodePushed } from '../decode/loki/decode-loki.ts'
 import { otlpMessages } from '../decode/otlp/otlp-oracle.ts'
 import { fuzzed, testSeed } from '../support/fuzzing.ts'
 import { REDACT, transformed } from './transform-harness.ts'
@@ -167,6 +168,27 @@ test('OTLP, both encodings: a kvlist body is redacted as the same object would b
       assert.deepEqual(parsed(store([part as FramedPart])), alone)
     }),
     fuzzed(seed, 150, 1_000),
+  )
+})
+
+test('Loki, both encodings: an object in a line is redacted as one in `log` would be', () => {
+  fc.assert(
+    fc.property(fc.array(object, { minLength: 1, maxLength: 5 }), (all) => {
+      const lines = all.map((each) => JSON.stringify(each))
+      const alone = lines.map((line) => transformed(JSON.stringify({ log: line }), settings))
+      const values = lines.map((line) => ['1', line])
+      const json = Buffer.from(JSON.stringify({ streams: [{ values }] }))
+      const protobuf = encodePushed([{ entries: lines.map((line) => ({ line })) }])
+      for (const [framing, body] of [
+        ['loki-json', json],
+        ['loki-protobuf', protobuf],
+      ] as const) {
+        const buffer = Buffer.concat([body, Buffer.alloc(64)])
+        const part = { buffer, framing, start: 0, end: body.length, linesBefore: 0 }
+        assert.deepEqual(store([part]), alone)
+      }
+    }),
+    fuzzed(seed, 100, 500),
   )
 })
 

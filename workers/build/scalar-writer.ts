@@ -4,6 +4,8 @@
  */
 import { isUtf8 } from 'node:buffer'
 import { EVENT_BYTES_MAX } from '../../src/limits.ts'
+import { copyRange } from '../kernel/arena-copy.ts'
+import { kernels } from '../kernel/kernels.ts'
 import {
   DOUBLE_BYTES_MAX,
   INTEGER_BYTES_MAX,
@@ -20,6 +22,9 @@ import { ESCAPED, FALSE, FLOAT, INT, NULL, STRING, TRUE } from '../tape/tape-typ
 const QUOTE = 0x22
 const MINUS = 0x2d
 const LINE_FEED = 0x0a
+/** What the kernel wants to have left behind a text. */
+const KERNEL_MARGIN = 32
+const LONG_BYTES_MAX = 64 * 1024
 /** Room for the marks around any value, and for words written past its end. */
 const MARGIN = 16
 const LITERALS = Buffer.from('nulltruefalse')
@@ -155,6 +160,54 @@ export class ScalarWriter {
     out[valueEnd] = QUOTE
     this.at = valueEnd + 1
     this.tape.push(node, valueEnd - open - 1 === length ? STRING : ESCAPED, open + 1, valueEnd)
+    return true
+  }
+
+  /** The same, quicker for long ones, of bytes of the arena. */
+  longString(node: number, from: ByteSource, start: number, end: number): boolean {
+    const length = end - start
+    // A large one is judged, and its room made, as any other.
+    if (this.repairs || length > LONG_BYTES_MAX) return this.string(node, from, start, end)
+    if (!this.room(length * ESCAPE_BYTES_MAX + KERNEL_MARGIN)) return false
+    const { out } = this
+    const { byteOffset } = out
+    const source = from.bytes.byteOffset
+    const open = this.at
+    out[open] = QUOTE
+    const valueEnd =
+      kernels.escapeText(
+        source + start,
+        source + end,
+        byteOffset + open + 1,
+        byteOffset + this.#limit,
+      ) - byteOffset
+    out[valueEnd] = QUOTE
+    this.at = valueEnd + 1
+    this.tape.push(node, valueEnd - open - 1 === length ? STRING : ESCAPED, open + 1, valueEnd)
+    return true
+  }
+
+  /** What is a string's inside in JSON already, valid, in bytes of the arena. */
+  jsonString(
+    node: number,
+    from: Uint8Array,
+    start: number,
+    end: number,
+    isEscaped: boolean,
+  ): boolean {
+    const length = end - start
+    if (length > EVENT_BYTES_MAX) {
+      this.error = EVENT_TOO_LARGE
+      return false
+    }
+    if (!this.room(length)) return false
+    const { out } = this
+    const open = this.at
+    out[open] = QUOTE
+    const valueEnd = copyRange(out, open + 1, from, start, end)
+    out[valueEnd] = QUOTE
+    this.at = valueEnd + 1
+    this.tape.push(node, isEscaped ? ESCAPED : STRING, open + 1, valueEnd)
     return true
   }
 

@@ -6,6 +6,7 @@ import { decodeBulk } from './bulk.ts'
 import { BulkItemWriter } from './bulk-items.ts'
 import type { Decoder } from './decoder.ts'
 import { decodeArrayElements, decodeDocument } from './json-array.ts'
+import { lokiJsonDecoder, lokiProtobufDecoder } from './loki/loki-decoders.ts'
 import { decodeNdjson } from './ndjson.ts'
 import { otlpJsonDecoder, otlpProtobufDecoder } from './otlp/otlp-decoders.ts'
 import { PartOutcome } from './part-outcome.ts'
@@ -19,6 +20,8 @@ export const DECODERS: ReadonlyMap<string, Decoder> = new Map([
   ['text', text()],
   ['otlp-protobuf', otlpProtobufDecoder],
   ['otlp-json', otlpJsonDecoder],
+  ['loki-protobuf', lokiProtobufDecoder],
+  ['loki-json', lokiJsonDecoder],
 ])
 
 type DecodeJson = (

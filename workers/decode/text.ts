@@ -1,7 +1,7 @@
 /**
  * Plain text: each non-empty line becomes `{"message":"<line>"}`. A kernel writes the events' JSON
  * to a buffer of its own, escaped where JSON requires it, and their entries onto the tape
- * (`kernels/lines.ts`).
+ * (`kernels/decode/lines.ts`).
  */
 import { EVENT_BYTES_MAX } from '../../src/limits.ts'
 import { arena } from '../kernel/arena.ts'
@@ -22,7 +22,7 @@ const PREFIX = heldBytes(Buffer.from('{"message":"'))
 /** What the kernel wants beside the escaped line: what is around it, and some to spare. */
 const EVENT_ROOM = 64
 const MESSAGE_KEY = Buffer.from('message')
-/** The kernel's context: see `Lines` of `kernels/lines.ts`. */
+/** The kernel's context: see `Lines` of `kernels/decode/lines.ts`. */
 const context = arena.addresses(9)
 /** Where its counts begin there. */
 const COUNTS = 4

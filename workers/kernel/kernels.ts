@@ -21,7 +21,7 @@ export interface Kernels {
     entries: number,
     capacity: number,
   ): number
-  /** See `kernels/otlp.ts`. */
+  /** See `kernels/decode/otlp.ts`. */
   writeMembers(
     tape: number,
     source: number,
@@ -37,7 +37,7 @@ export interface Kernels {
     capacity: number,
   ): number
   skipFields(source: number, start: number, end: number, tag: number): number
-  /** See `kernels/lines.ts`. */
+  /** See `kernels/decode/lines.ts`. */
   writeLines(
     lines: number,
     events: number,
@@ -51,7 +51,12 @@ export interface Kernels {
     eventsMax: number,
   ): number
   /** See `kernels/escape.ts`. */
+  escapeText(start: number, end: number, to: number, limit: number): number
   unescapeText(start: number, end: number, to: number): number
+  /** See `kernels/scan.ts`. */
+  stringEnd(pos: number): number
+  /** See `kernels/decode/snappy.ts`. */
+  decompress(start: number, end: number, out: number, length: number): number
   /** See `kernels/copy.ts` and `kernels/splice.ts`. */
   copyBytes(to: number, from: number, length: number): void
   hashText(text: number, length: number): number

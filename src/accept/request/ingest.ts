@@ -138,7 +138,8 @@ class Ingest {
     this.#deps.checkStorage(stream)
     this.#deps.budgets.check(stream)
     const plan = dialect.plan()
-    const encoding = parseContentEncoding(contentEncoding)
+    const isOwn = contentEncoding !== '' && contentEncoding === plan.ownEncoding
+    const encoding = isOwn ? undefined : parseContentEncoding(contentEncoding)
     if (contentLength > BODY_BYTES_MAX) throw bodyTooLarge()
     if (idempotencyKey !== undefined) assertIdempotencyKey(idempotencyKey)
     const idempotency = idempotencyKey && this.#claim(stream, plan, idempotencyKey.value)

@@ -1,5 +1,6 @@
 /** Every ingest surface that is open to the network. A new one is a folder, and a line here. */
 import { elasticSurface } from './elastic/elastic.ts'
+import { lokiSurface } from './loki/loki.ts'
 import { nativeSurface } from './native/native.ts'
 import { otlpGrpcSurface } from './otlp/grpc/otlp-grpc.ts'
 import { otlpSurface } from './otlp/otlp.ts'
@@ -10,4 +11,5 @@ export const SURFACES: readonly Surface[] = [
   elasticSurface,
   otlpSurface,
   otlpGrpcSurface,
+  lokiSurface,
 ]

@@ -30,3 +30,14 @@ test('OTLP: only an empty reply acknowledges', () => {
   assert.equal(otlp.countAccepted('', 2), 2)
   assert.equal(otlp.countAccepted('\n\u0002\b\u0001', 2), 0)
 })
+
+test('Loki: entries at times of their own, an answer with a text acknowledges none', () => {
+  const loki = findSurface('loki')
+  const [stream] = JSON.parse(loki.encodeBody(LINES).toString()).streams
+  assert.deepEqual(
+    stream.values.map(([, line]: readonly string[]) => line),
+    LINES,
+  )
+  assert.match(loki.authorization?.('lax_x') ?? '', /\r\nX-API-Key: lax_x$/)
+  assert.deepEqual([loki.countAccepted('', 2), loki.countAccepted('stored 1 entries', 2)], [2, 0])
+})

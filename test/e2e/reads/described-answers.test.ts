@@ -208,7 +208,7 @@ async function manage(id: string, keyId: string): Promise<void> {
     await api.rest(path, method, body)
   }
   await manageAlerts(id)
-  for (const path of ['/healthz', '/readyz', '/']) await call(`${recorder.url}${path}`)
+  for (const path of ['/healthz', '/readyz', '/ready', '/']) await call(`${recorder.url}${path}`)
 }
 
 test('what is refused', async () => {

@@ -52,6 +52,7 @@ const PATHS: Readonly<Record<string, readonly [path: string, type: string, body:
   document: ['/i/_doc', JSON_TYPE, '{"a":1}'],
   'otlp json': ['/v1/logs', JSON_TYPE, '{"resourceLogs":[{"scopeLogs":[{"logRecords":[{}]}]}]}'],
   'otlp protobuf': ['/v1/logs', 'application/x-protobuf', '\n\x04\x12\x02\x12\x00'],
+  loki: ['/loki/api/v1/push', JSON_TYPE, '{"streams":[{"values":[["1","a"]]}]}'],
 }
 
 /** What differs from the path's usual request. */
@@ -90,6 +91,8 @@ function assertConflict(name: string, answer: Answer, text: RegExp): void {
   } else if (name.startsWith('otlp')) {
     assert.equal(answer.headers['content-type'], PATHS[name]![1])
     if (name === 'otlp json') assert.match(answer.text, /^\{"code":10,"message":/)
+  } else if (name === 'loki') {
+    assert.equal(answer.headers['content-type'], 'text/plain; charset=utf-8')
   } else {
     assert.equal(readProblem(answer).code, 'conflict')
   }
@@ -104,6 +107,7 @@ test('another request under a key is a conflict and not stored, on every path', 
     document: [{ body: '{"a":2}' }, { path: '/j/_doc' }, { path: '/i/_doc/7' }],
     'otlp json': [{ body: PATHS['otlp json']![2].replace('{}', '{},{}') }],
     'otlp protobuf': [{ body: '\n\x06\x12\x04\x12\x00\x12\x00' }],
+    loki: [{ body: '{"streams":[{"values":[["2","a"]]}]}' }],
   }
   for (const [name, changes] of Object.entries(others)) {
     const first = await send(name, stream.key, `k-${name.replace(' ', '-')}`)
@@ -191,7 +195,7 @@ test('a key that was used on another path is a conflict, in the words of that pa
   }
   const empty = await send('otlp protobuf', stream.key, 'from-native', { body: '' })
   assert.equal(empty.status, 409, 'an empty body, too')
-  assert.equal((await api.events(stream.id)).length, 6, 'each was stored once')
+  assert.equal((await api.events(stream.id)).length, 7, 'each was stored once')
 })
 
 test('an answer too large to keep is refused before anything is stored', async () => {

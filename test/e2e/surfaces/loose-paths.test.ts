@@ -27,6 +27,7 @@ const BULK = '{"index":{}}\n{"n":1}\n'
 const OTLP = JSON.stringify({
   resourceLogs: [{ scopeLogs: [{ logRecords: [{ body: { stringValue: 'hello' } }] }] }],
 })
+const LOKI = '{"streams":[{"stream":{},"values":[["1","hello"]]}]}'
 
 /** Method, path, media type and body: each stores one event. */
 const WRITES: readonly (readonly [string, string, string, string])[] = [
@@ -34,6 +35,7 @@ const WRITES: readonly (readonly [string, string, string, string])[] = [
   ['POST', '/v1/ingest/text', 'text/plain', 'a line'],
   ['POST', '/v1/otlp/v1/logs', JSON_TYPE, OTLP],
   ['POST', '/v1/logs', JSON_TYPE, OTLP],
+  ['POST', '/loki/api/v1/push', JSON_TYPE, LOKI],
   ['POST', '/_bulk', JSON_TYPE, BULK],
   ['PUT', '/_bulk', JSON_TYPE, BULK],
   ['POST', '/some%2Findex/_bulk', JSON_TYPE, BULK],

@@ -3,10 +3,10 @@
  * they are, 64-bit integers with all their digits, doubles as JavaScript writes them, bytes in
  * base64, an empty AnyValue as null, a kvlist as an object.
  *
- * Values of the usual form take the fast path (`kernels/otlp.ts`). The rest is read by protobufjs'
- * `Reader`, which throws where it is malformed; where `Reader` does not check, a `WireError` is
- * thrown. Writers return false when the record around them is rejected, and `builder.error` then
- * has the reason.
+ * Values of the usual form take the fast path (`kernels/decode/otlp.ts`). The rest is read by
+ * protobufjs' `Reader`, which throws where it is malformed; where `Reader` does not check, a
+ * `WireError` is thrown. Writers return false when the record around them is rejected, and
+ * `builder.error` then has the reason.
  *
  * Rules of protobuf: unknown fields, and known ones of another wire type, are skipped; of several
  * fields of a oneof the last counts. One rule is not followed: a message that comes in several

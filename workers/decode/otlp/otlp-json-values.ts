@@ -3,7 +3,7 @@ import type { EventBuffer } from '../../tape/event-buffer.ts'
 import { SPAN_ID_BYTES, TRACE_ID_BYTES } from '../../tape/given-labels.ts'
 import { IS_HEX } from '../../tape/json-scan.ts'
 import { unescapeInto } from '../../tape/json-string.ts'
-import { type JsonReader, LITERAL_NULL, LITERAL_TRUE, MINUS, QUOTE } from './json-reader.ts'
+import { type JsonReader, LITERAL_NULL, LITERAL_TRUE, MINUS, QUOTE } from '../json-reader.ts'
 import { BASE64_VALUES, hexDigit } from './otlp-ids.ts'
 import {
   FIELD_BOOL,

@@ -17,7 +17,6 @@ import {
 import type { ByteRange } from '../../../src/model/batch/accepted-batch.ts'
 import { EventBuffer, viewOf } from '../../tape/event-buffer.ts'
 import { unescapeInto } from '../../tape/json-string.ts'
-import { PartOutcome } from '../part-outcome.ts'
 import {
   CLOSE_ARRAY,
   CLOSE_OBJECT,
@@ -25,7 +24,8 @@ import {
   JsonSyntaxError,
   OPEN_ARRAY,
   OPEN_OBJECT,
-} from './json-reader.ts'
+} from '../json-reader.ts'
+import { PartOutcome } from '../part-outcome.ts'
 import {
   ANY_VALUE,
   FIELD_MESSAGE,

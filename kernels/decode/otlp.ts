@@ -8,11 +8,11 @@
  * Whether strings are UTF-8 is looked at afterwards, of all events at once.
  */
 
-import { copyValue } from './copy'
-import { escapeText } from './escape'
-import { stringStop } from './scan'
-import { ALSE_WORD, integerType, NULL_WORD, TRUE_WORD } from './tape'
-import * as type from './tape-entries'
+import { copyValue } from '../copy'
+import { escapeText } from '../escape'
+import { stringStop } from '../scan'
+import { ALSE_WORD, integerType, NULL_WORD, TRUE_WORD } from '../tape'
+import * as type from '../tape-entries'
 import {
   beginTape,
   close,
@@ -23,8 +23,8 @@ import {
   push,
   pushHeader,
   Tape,
-} from './tape-writer'
-import { canonicalOf, elementOf, findKeyText, firstOf, isKeyText, NO_KEY, nextOf } from './trie'
+} from '../tape-writer'
+import { canonicalOf, elementOf, findKeyText, firstOf, isKeyText, NO_KEY, nextOf } from '../trie'
 
 /** Tags: field number times 8 plus wire type. */
 const TAG_MEMBER: u32 = 0x0a

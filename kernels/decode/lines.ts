@@ -1,9 +1,9 @@
 /** Plain text: each line becomes an event whose one member is the line. */
-import { copyValue } from './copy'
-import { escapeText } from './escape'
-import { Events } from './events'
-import { lineFeedFrom } from './scan'
-import { ESCAPED, STRING } from './tape-entries'
+import { copyValue } from '../copy'
+import { escapeText } from '../escape'
+import { Events } from '../events'
+import { lineFeedFrom } from '../scan'
+import { ESCAPED, STRING } from '../tape-entries'
 
 const CARRIAGE_RETURN: u8 = 0x0d
 /** `"}` and a line feed; the word's fourth byte is written over, or after the last event. */
