@@ -22,7 +22,7 @@ import { findStreams, type StreamSource } from '../read/find-streams.ts'
 import { type ReadMembers, readTimeRange } from '../read/read-request.ts'
 import { READ_PROPERTIES } from '../read/schemas.ts'
 import type { ClosingStore } from '../store/alerts/closing-store.ts'
-import type { Rule } from '../store/alerts/rule.ts'
+import type { Rule, ToldRule } from '../store/alerts/rule.ts'
 import type { RuleStore } from '../store/alerts/rule-store.ts'
 import type { TransitionStore } from '../store/alerts/transition-store.ts'
 import type { WindowStore } from '../store/alerts/window-store.ts'
@@ -259,7 +259,7 @@ function backtestRoute(deps: AlertRoutesDeps): Route {
 async function findRule(
   { alerts: { rules } }: AlertRoutesDeps,
   { principal, params }: HttpRequest,
-): Promise<Rule> {
+): Promise<ToldRule> {
   const text = params[0] ?? ''
   const id = tryParseRowId(text)
   const rule = await (id === undefined ? rules.findNamed(principal.owner, text) : rules.find(id))
@@ -295,6 +295,6 @@ function etagOf({ version }: Rule): string {
   return `"${version}"`
 }
 
-function ruleReply(status: number, rule: Rule): Reply {
+function ruleReply(status: number, rule: ToldRule): Reply {
   return { ...jsonReply(status, ruleJson(rule)), headers: [['ETag', etagOf(rule)]] }
 }
