@@ -14,7 +14,7 @@ export interface SilenceInfo {
   readonly from: string
   readonly to: string
   readonly comment: string
-  readonly created_by?: string
+  readonly author?: string
 }
 
 /** That are true for the alerts of this group of a rule. */

@@ -104,9 +104,9 @@ function SilenceTable({ silences, onEnd }: TableProps) {
               <td class="when">{formatTime(Date.parse(one.to), 0)}</td>
               <td>
                 <bdi>{visibleLine(one.comment) || '–'}</bdi>
-                {one.created_by !== undefined && (
+                {one.author !== undefined && (
                   <p class="hint">
-                    by <bdi>{visibleLine(one.created_by)}</bdi>
+                    by <bdi>{visibleLine(one.author)}</bdi>
                   </p>
                 )}
               </td>
