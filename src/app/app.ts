@@ -135,7 +135,7 @@ async function start(context: Context, { engine, onStarting, stopAll }: Starting
     ...ingestRoutes,
     ...serveRoutes({ ...guard, ...browsers, ...reading, control, views, tails, alerts }),
     ...createElasticRoutes(context, { guard, reading, credentials }),
-    ...createAgentRoutes(context, { guard, reading, pool, tails, ingestByAgent }),
+    ...createAgentRoutes(context, { guard, reading, pool, tails, ingestByAgent, alerts }),
     ...createTelemetryRoutes(health, metrics),
     ...page.routes,
   ])

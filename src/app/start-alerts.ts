@@ -1,4 +1,5 @@
 /** Builds what evaluates rules of alerts and writes down what becomes of them. */
+import type { ExplainAlertDeps } from '../agents/explain-alert.ts'
 import { Deliverer, type DelivererParts } from '../alerts/deliverer.ts'
 import { Evaluator, type EvaluatorObserver } from '../alerts/evaluator.ts'
 import { lookAgain } from '../alerts/late-look.ts'
@@ -37,7 +38,8 @@ const FORGET_ROWS_MAX = 10_000
 /** Who asks in the lane: no token has it. */
 const ASKER = 0
 
-type RouteParts = RuleParts & ChannelRoutesDeps['alerts']
+type RouteParts = RuleParts & ChannelRoutesDeps['alerts'] & Pick<AgentParts, 'streamsOf'>
+type AgentParts = ExplainAlertDeps['alerts']
 
 interface AlertParts {
   readonly reading: Reading
@@ -115,7 +117,7 @@ export function startAlerts(context: Context, stores: Stores, parts: AlertParts)
     windows: new WindowStore(reads.postgres),
     channels: new ChannelStore(postgres),
     outbox,
-    ...{ closing, ask },
+    ...{ closing, ask, streamsOf },
   }
 }
 
