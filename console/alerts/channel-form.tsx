@@ -1,13 +1,20 @@
 import { useSignal } from '@preact/signals'
-import { visibleLine } from '../../src/language/visible-text.ts'
-import { call, failureText } from '../base/api.ts'
+import { visibleLine, visibleText } from '../../src/language/visible-text.ts'
+import { call, callJson, failureText } from '../base/api.ts'
 import { may } from '../base/rights.ts'
 import { Dialog } from '../parts/dialog.tsx'
 import { Failure } from '../parts/failure.tsx'
-import { CheckField, Field, TextField } from '../parts/form.tsx'
+import { CheckField, TextField } from '../parts/form.tsx'
 import { tell } from '../parts/notices.tsx'
-import { CHANNEL_KINDS, type ChannelField, channelBody, type Typed } from './channel-kinds.ts'
+import {
+  CHANNEL_KINDS,
+  type ChannelField,
+  type ChannelKind,
+  channelBody,
+  type Typed,
+} from './channel-kinds.ts'
 import type { ChannelInfo } from './channels.tsx'
+import { Choice } from './choice.tsx'
 
 interface FormProps {
   /** Undefined: a new one. */
@@ -54,25 +61,14 @@ export function ChannelForm({ replaced, names, onSaved, onClose }: FormProps) {
             }}
           />
         )}
-        {CHANNEL_KINDS.length > 1 && (
-          <Field label="Kind">
-            {({ id }) => (
-              <select
-                id={id}
-                value={kind.kind}
-                onChange={(event) => {
-                  kindName.value = event.currentTarget.value
-                }}
-              >
-                {CHANNEL_KINDS.map((one) => (
-                  <option key={one.kind} value={one.kind}>
-                    {one.label}
-                  </option>
-                ))}
-              </select>
-            )}
-          </Field>
-        )}
+        <Choice
+          label="Kind"
+          value={kind.kind}
+          options={CHANNEL_KINDS.map((one) => [one.kind, one.label])}
+          onChange={(name) => {
+            kindName.value = name
+          }}
+        />
         {kind.fields.map((field) => (
           <Asked
             key={`${kind.kind} ${field.name}`}
@@ -83,6 +79,7 @@ export function ChannelForm({ replaced, names, onSaved, onClose }: FormProps) {
             }}
           />
         ))}
+        <Preview kind={kind} typed={typed.value} />
         {failure.value !== undefined && <Failure text={failure.value} />}
         <div class="buttons">
           <button type="button" onClick={onClose}>
@@ -104,7 +101,7 @@ interface AskedProps {
 }
 
 function Asked({ field, value, onInput }: AskedProps) {
-  const { label, hint, type = 'text', placeholder, isRequired, isForAdmins } = field
+  const { label, hint, type, options, placeholder, isRequired, isForAdmins } = field
   if (isForAdmins === true && !may('admin')) return null
   const hinted = hint === undefined ? {} : { hint }
   if (type === 'check') {
@@ -117,15 +114,50 @@ function Asked({ field, value, onInput }: AskedProps) {
       />
     )
   }
+  if (options !== undefined) {
+    return <Choice label={label} value={value} options={options} onChange={onInput} />
+  }
   return (
     <TextField
       label={label}
       {...hinted}
       value={value}
-      type={type}
       required={isRequired === true}
+      {...((type === 'password' || type === 'number') && { type })}
+      {...(type === 'json' && { lines: 6 })}
       {...(placeholder !== undefined && { placeholder })}
       onInput={onInput}
     />
+  )
+}
+
+/** What it would send, of an example; nothing is sent. */
+function Preview({ kind, typed }: { kind: ChannelKind; typed: Typed }) {
+  const shown = useSignal<string | undefined>(undefined)
+  const failure = useSignal<string | undefined>(undefined)
+  const show = async () => {
+    try {
+      const { template } = channelBody(kind, { template: typed.template ?? '' }) as {
+        readonly template?: unknown
+      }
+      const body = { kind: kind.kind, ...(template !== undefined && { template }) }
+      const path = 'alerts/channels/preview'
+      const answer = await callJson<{ readonly body: unknown }>(path, { method: 'POST', body })
+      const text =
+        typeof answer.body === 'string' ? answer.body : JSON.stringify(answer.body, null, 2)
+      shown.value = visibleText(text)
+      failure.value = undefined
+    } catch (cause) {
+      failure.value = failureText(cause)
+    }
+  }
+  return (
+    <>
+      <button type="button" class="small" onClick={() => void show()}>
+        Show what it would send
+      </button>
+      {failure.value !== undefined && <Failure text={failure.value} />}
+      {shown.value !== undefined && <pre class="result">{shown.value}</pre>}
+    </>
   )
 }

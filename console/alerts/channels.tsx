@@ -11,6 +11,7 @@ import { Dialog } from '../parts/dialog.tsx'
 import { Failure } from '../parts/failure.tsx'
 import { tell } from '../parts/notices.tsx'
 import { ChannelForm } from './channel-form.tsx'
+import { CHANNEL_KINDS } from './channel-kinds.ts'
 
 export interface ChannelInfo {
   readonly name: string
@@ -18,6 +19,8 @@ export interface ChannelInfo {
   /** Where it leads, as far as it is told. */
   readonly host?: string | null
   readonly is_signed?: boolean
+  readonly has_credential?: boolean
+  readonly to?: readonly string[] | null
   readonly allow_private?: boolean
   readonly updated_at: string
 }
@@ -127,13 +130,20 @@ function ChannelRow({ channel, onReplace, onDelete }: RowProps) {
         <bdi>{visibleLine(name)}</bdi>
       </th>
       <td>
-        {visibleLine(kind)} <bdi class="mono">{visibleLine(host ?? '')}</bdi>
+        {CHANNEL_KINDS.find((one) => one.kind === kind)?.label ?? visibleLine(kind)}{' '}
+        <bdi class="mono">{visibleLine(host ?? '')}</bdi>
+        {(channel.to ?? []).length > 0 && (
+          <p class="hint">
+            to <bdi>{visibleLine(channel.to!.join(', '))}</bdi>
+          </p>
+        )}
         {channel.allow_private === true && <p class="hint">also inside</p>}
       </td>
       <td>{channel.is_signed === true ? 'yes' : 'no'}</td>
       <td class="when">{formatAgo(Date.parse(channel.updated_at))}</td>
       {may('alerts:write') && (
         <td class="row-buttons">
+          <TestButton channel={channel} />
           <button
             type="button"
             class="small"
@@ -153,6 +163,54 @@ function ChannelRow({ channel, onReplace, onDelete }: RowProps) {
         </td>
       )}
     </tr>
+  )
+}
+
+interface Tested {
+  readonly outcome: string
+  readonly status: number | null
+  readonly answer: string
+  readonly error: string | null
+  readonly duration_ms: number
+}
+
+/** Sends a test, and says what came of it. */
+function TestButton({ channel: { name } }: { channel: ChannelInfo }) {
+  const isBusy = useSignal(false)
+  const run = async () => {
+    isBusy.value = true
+    try {
+      const path = `alerts/channels/${name}/test`
+      const {
+        outcome,
+        status,
+        error,
+        answer,
+        duration_ms: ms,
+      } = await callJson<Tested>(path, {
+        method: 'POST',
+      })
+      const why = [error, answer].filter(Boolean).join(': ')
+      const text = [outcome, ...(status === null ? [] : [status]), `${ms} ms`].join(', ')
+      tell(
+        `${isolated(visibleLine(name))}: ${visibleLine(`${text} ${why}`)}`,
+        outcome !== 'delivered',
+      )
+    } catch (cause) {
+      tell(failureText(cause) ?? '', true)
+    }
+    isBusy.value = false
+  }
+  return (
+    <button
+      type="button"
+      class="small"
+      aria-label={`Test the channel ${isolated(visibleLine(name))}`}
+      disabled={isBusy.value}
+      onClick={() => void run()}
+    >
+      Test
+    </button>
   )
 }
 

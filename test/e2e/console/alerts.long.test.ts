@@ -281,7 +281,7 @@ test('who only reads is offered nothing that changes', options, async () => {
     const texts = (await page.evaluate(
       `[...document.querySelectorAll('main button')].map((one) => one.innerText.trim())`,
     )) as string[]
-    const changing = /^(?:New|Edit|Pause|Resume|Delete|Replace|Send|Acknowledge|End|▲ Alert)/
+    const changing = /^(?:New|Edit|Pause|Resume|Delete|Replace|Test|Send|Acknowledge|End|▲ Alert)/
     assert.deepEqual(
       texts.filter((text) => changing.test(text)),
       [],
