@@ -79,7 +79,7 @@ export function ChannelForm({ replaced, names, onSaved, onClose }: FormProps) {
             }}
           />
         ))}
-        <Preview kind={kind} typed={typed.value} />
+        {kind.kind !== 'heartbeat' && <Preview key={kind.kind} kind={kind} typed={typed.value} />}
         {failure.value !== undefined && <Failure text={failure.value} />}
         <div class="buttons">
           <button type="button" onClick={onClose}>

@@ -169,7 +169,7 @@ function SilenceForm({ onSaved }: { onSaved: () => void }) {
         />
         <Field label="For how long">
           {({ id }) => (
-            <span class="inline">
+            <div class="inline">
               <input
                 id={id}
                 value={lasts.value}
@@ -189,7 +189,7 @@ function SilenceForm({ onSaved }: { onSaved: () => void }) {
                   {one}
                 </button>
               ))}
-            </span>
+            </div>
           )}
         </Field>
         <TextField

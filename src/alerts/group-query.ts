@@ -18,7 +18,7 @@ import {
 import { makeRange, makeScalar } from '../language/scalar.ts'
 import type { RuleSettings } from '../store/alerts/rule.ts'
 
-/** Values of groups are told up to so many characters: of longer ones only the beginning is known. */
+/** Values of groups are told up to so many characters: of longer ones there is a beginning. */
 const VALUE_CHARS_MAX = 1_024
 const NOWHERE = { start: 0, end: 0 }
 /** Of which stream an event is: the API groups by it, queries do not know it. */

@@ -66,7 +66,7 @@ function depsOf(rules: readonly ToldRule[]) {
 
 const call = (args: object) => ({ principal, args, signal: new AbortController().signal }) as never
 
-test('a thousand rules that fire in a thousand groups each fit, and it is said what does not', async () => {
+test('a thousand rules that fire in a thousand groups fit; what does not is told', async () => {
   const rules = Array.from({ length: 1_000 }, (_, n) => ruleOf(n + 1))
   const text = await listAlertsTool(depsOf(rules) as never).run(call({}))
   assert.ok(text.length <= MCP_RESULT_CHARS_MAX, String(text.length))

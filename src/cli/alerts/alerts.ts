@@ -58,7 +58,7 @@ export const alerts: Command = {
     'dry-run': 'With put and apply: say what would change, and change nothing',
     from: 'With backtest: since when; -7d',
     to: 'With backtest: until when; now',
-    state: `With messages: ${MESSAGE_STATES.join(', ')}; with silences: ${SILENCE_STATES.join(', ')}`,
+    state: `Messages: ${MESSAGE_STATES.join(', ')}; silences: ${SILENCE_STATES.join(', ')}`,
     dead: 'With messages: those that were given up, as without it',
     for: 'With silence: for how long, such as 4h; 1h',
     comment: 'With silence and ack: why',

@@ -71,17 +71,22 @@ function textOf(path: string): string {
   }
 }
 
+/** The whole, or its lines; what is wrong with the whole is told where it is neither. */
 function documentsOf(text: string, place: string): readonly unknown[] {
+  const whole = tryParse(text)
+  if ('value' in whole) return [whole.value]
+  const lines = text.split('\n').filter((line) => line.trim() !== '')
+  const parsed = lines.map(tryParse)
+  const values = parsed.flatMap((line) => ('value' in line ? [line.value] : []))
+  if (lines.length > 1 && values.length === lines.length) return values
+  throw new UsageError(`${place}: ${whole.mistake}`)
+}
+
+function tryParse(text: string): { readonly value: unknown } | { readonly mistake: string } {
   try {
-    return [JSON.parse(text) as unknown]
+    return { value: JSON.parse(text) as unknown }
   } catch (cause) {
-    const lines = text.split('\n').filter((line) => line.trim() !== '')
-    try {
-      if (lines.length > 1) return lines.map((line) => JSON.parse(line) as unknown)
-    } catch {
-      // Then it was no file of lines: what is wrong with the whole is told.
-    }
-    throw new UsageError(`${place}: ${cause instanceof Error ? cause.message : String(cause)}`)
+    return { mistake: cause instanceof Error ? cause.message : String(cause) }
   }
 }
 

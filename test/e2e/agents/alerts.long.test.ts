@@ -79,4 +79,12 @@ test('a token without the right is told so, and others do not see the rule', asy
   const why = await blind.json('explain_alert', { rule: 'shop-errors' })
   assert.equal(why.samples, null)
   await blind.close()
+  const body = { name: 'limited', scopes: ['alerts:read'], streams: [stream.id] }
+  const { token } = JSON.parse(await api.rest('/v1/tokens', 'POST', body))
+  const limited = await connectAgent(service, token)
+  // Rules that were not made by tokens as limited may read all streams.
+  assert.equal((await limited.json('list_alerts', { all: true })).rules, 0)
+  const none = await limited.call('explain_alert', { rule: 'shop-errors' })
+  assert.match(none.text, /^not_found: /)
+  await limited.close()
 })

@@ -1,6 +1,7 @@
 /**
  * Goal: a person gets from a fresh service to a stream, a key and a first event by the page alone,
- * sees the schema, makes a rule of alerts, tries redaction, and deletes the stream. Nothing that events hold becomes HTML.
+ * sees the schema, makes a rule of alerts, tries redaction, and deletes the stream. Nothing that
+ * events hold becomes HTML.
  * Method: Chromium against a running service; errors of scripts and of the security policy fail.
  */
 import assert from 'node:assert/strict'
