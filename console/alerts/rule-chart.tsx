@@ -10,6 +10,7 @@ import { TimeChart } from '../explore/time-chart.tsx'
 import { Failure } from '../parts/failure.tsx'
 import {
   type DecidedWindow,
+  figureName,
   figureText,
   isCounting,
   type RuleInfo,
@@ -53,9 +54,9 @@ export function RuleChart({ rule, askKey }: { rule: RuleInfo; askKey: string }) 
 }
 
 /** What a window's value is. */
-export function valueName({ group_by: by, condition, aggregate }: RuleSettings): string {
-  const { fn, field } = aggregate
-  const name = visibleLine(field === undefined ? fn : `${fn} of ${field}`)
+export function valueName(rule: RuleSettings): string {
+  const { group_by: by, condition } = rule
+  const name = visibleLine(figureName(rule))
   if (by.length === 0) return name
   return `${name}, of the group with the ${condition.op.startsWith('<') ? 'smallest' : 'largest'}`
 }

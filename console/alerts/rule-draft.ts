@@ -26,6 +26,11 @@ export interface Draft {
   readonly query: string
   readonly fn: string
   readonly of: string
+  /** Of what the figure is, beside the query. */
+  readonly counts: string
+  /** What it is divided by; `kept`: as the rule has it, which this page cannot say. */
+  readonly relative: 'none' | 'share' | 'before' | 'kept'
+  readonly before: string
   readonly by: string
   readonly op: string
   readonly value: string
@@ -102,6 +107,8 @@ function draftOf(rule: RuleSettings, name: string): Draft {
   return {
     ...{ name, description: rule.description, streams: rule.streams, query: rule.query },
     ...{ fn: aggregate.fn, of: measured === undefined ? '' : fieldText(measured) },
+    ...{ counts: aggregate.query ?? '', relative: relativeOf(rule) },
+    before: rule.relative_to?.before ?? '1w',
     ...{ by: fieldListText(by), op: condition.op, value: String(condition.value) },
     window: rule.window,
     every: rule.every === rule.window ? '' : rule.every,
@@ -117,14 +124,15 @@ function draftOf(rule: RuleSettings, name: string): Draft {
 /** What is put; of a rule that is there, what this page does not know stays. */
 export function settingsOfDraft(draft: Draft, opened?: RuleInfo): RuleSettings {
   const before = opened === undefined ? NEW : settingsOf(opened)
-  const { every: _, delay: __, ...kept } = before
+  const { every: _, delay: __, relative_to: relativeTo, ...kept } = before
   const of = isOfEvents(draft.fn) ? undefined : readFieldText(draft.of)
   const field = of && apiField(of)
-  const isAsBefore = before.aggregate.fn === draft.fn && before.aggregate.field === field
+  const counts = draft.counts.trim()
   const settings = {
     ...kept,
     ...{ description: draft.description, streams: draft.streams, query: draft.query.trim() },
-    aggregate: isAsBefore ? before.aggregate : { ...before.aggregate, ...{ fn: draft.fn, field } },
+    aggregate: { ...{ fn: draft.fn, field }, ...(counts !== '' && { query: counts }) },
+    ...relativeMembers(draft, relativeTo),
     group_by: readFieldList(draft.by).map(apiField),
     condition: { op: draft.op, value: Number(draft.value) },
     window: draft.window.trim(),
@@ -146,6 +154,7 @@ export function settingsOfDraft(draft: Draft, opened?: RuleInfo): RuleSettings {
 export function mistakeOf(draft: Draft): string | undefined {
   try {
     parse(draft.query)
+    parse(draft.counts)
   } catch (cause) {
     return `The query: ${failureText(cause)}`
   }
@@ -155,6 +164,27 @@ export function mistakeOf(draft: Draft): string | undefined {
   if (!numbers.every(isNumber)) return 'A number is missing'
   if (draft.streams !== '*' && draft.streams.length === 0) return 'Choose a stream, or several'
   return undefined
+}
+
+/** Of all that the query finds; another aggregate is one that the API alone can give. */
+function relativeOf({ relative_to: relative }: RuleSettings): Draft['relative'] {
+  if (relative === undefined) return 'none'
+  if (relative.before !== undefined) return 'before'
+  const { fn, ...more } = relative
+  return fn === 'count' && Object.keys(more).length === 0 ? 'share' : 'kept'
+}
+
+function relativeMembers({ relative, before }: Draft, kept: RuleSettings['relative_to']) {
+  switch (relative) {
+    case 'share':
+      return { relative_to: { fn: 'count' } }
+    case 'before':
+      return { relative_to: { before: before.trim() } }
+    case 'kept':
+      return { relative_to: kept }
+    default:
+      return {}
+  }
 }
 
 function linesOf(texts: Readonly<Record<string, string>>): string {

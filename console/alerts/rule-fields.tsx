@@ -10,7 +10,6 @@ import { FieldInput } from '../parts/field-input.tsx'
 import { CheckField, Field, TextField } from '../parts/form.tsx'
 import { type ChannelInfo, loadChannels } from './channels.tsx'
 import { Choice } from './choice.tsx'
-import type { RuleInfo } from './rule.ts'
 import { type Draft, OPERATORS, SEVERITIES } from './rule-draft.ts'
 
 interface PartProps {
@@ -26,7 +25,6 @@ const SEVERAL = 'several'
 
 interface BasicProps extends PartProps {
   readonly isNew: boolean
-  readonly opened: RuleInfo | undefined
 }
 
 /** Of which stream fields are proposed. */
@@ -34,7 +32,7 @@ function fieldsOf({ streams: chosen }: Draft): string | undefined {
   return chosen !== '*' && chosen.length === 1 ? chosen[0] : undefined
 }
 
-export function BasicFields({ draft, change, isNew, opened }: BasicProps) {
+export function BasicFields({ draft, change, isNew }: BasicProps) {
   return (
     <>
       {isNew && (
@@ -55,12 +53,6 @@ export function BasicFields({ draft, change, isNew, opened }: BasicProps) {
         onInput={(query) => change({ query })}
       />
       <Condition draft={draft} change={change} />
-      {opened?.aggregate.query !== undefined && (
-        <p class="hint">
-          Of these only those of <bdi class="mono">{visibleLine(opened.aggregate.query)}</bdi> are
-          counted.
-        </p>
-      )}
       <Field
         label="Each group by itself"
         hint="Fields with commas between them; none: all together"
@@ -299,9 +291,47 @@ function ChannelChoice({ draft, change, channels: { value, failure } }: Channels
   )
 }
 
+/** What the figure is of, and what it is divided by. */
+function Figure({ draft, change }: PartProps) {
+  const options: [string, string][] = [
+    ['none', 'as it is'],
+    ['share', 'as a share: divided by the count of all that the query finds'],
+    ['before', 'divided by what it was some time before'],
+    ...(draft.relative === 'kept' ? [['kept', 'as the API has it'] as [string, string]] : []),
+  ]
+  return (
+    <>
+      <TextField
+        label="The figure is only of"
+        value={draft.counts}
+        placeholder="status:>=500"
+        hint="A query beside that of the rule: what fails, of all requests"
+        onInput={(counts) => change({ counts })}
+      />
+      <div class="pair">
+        <Choice
+          label="The figure is compared"
+          value={draft.relative}
+          options={options}
+          onChange={(relative) => change({ relative: relative as Draft['relative'] })}
+        />
+        {draft.relative === 'before' && (
+          <TextField
+            label="Before by"
+            value={draft.before}
+            hint="A multiple of what a window ends every"
+            onInput={(before) => change({ before })}
+          />
+        )}
+      </div>
+    </>
+  )
+}
+
 export function AdvancedFields({ draft, change }: PartProps) {
   return (
     <>
+      <Figure draft={draft} change={change} />
       <TextField
         label="What it is for"
         value={draft.description}

@@ -73,9 +73,9 @@ export function RuleForm({ rule, onAgain }: FormProps) {
       </div>
       <div class="halves rule-form">
         <form onSubmit={(event) => void save(event)}>
-          <BasicFields {...parts} isNew={rule === undefined} opened={rule} />
+          <BasicFields {...parts} isNew={rule === undefined} />
           <details>
-            <summary>More: sliding windows, labels, event time</summary>
+            <summary>More: shares, windows that overlap, labels, event time</summary>
             <AdvancedFields {...parts} />
           </details>
           {failure.value !== undefined && (

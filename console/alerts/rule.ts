@@ -5,12 +5,21 @@ import { formatCount } from '../base/format.ts'
 import { may, ownToken } from '../base/rights.ts'
 import { route } from '../base/route.ts'
 
+export interface Relative {
+  readonly fn?: string
+  readonly field?: string
+  readonly query?: string
+  readonly before?: string
+}
+
 /** What a person sets. */
 export interface RuleSettings {
   readonly description: string
   readonly streams: '*' | readonly string[]
   readonly query: string
   readonly aggregate: { readonly fn: string; readonly field?: string; readonly query?: string }
+  /** What the value is divided by: another aggregate, or what it was so long before. */
+  readonly relative_to?: Relative
   readonly group_by: readonly string[]
   readonly condition: { readonly op: string; readonly value: number }
   readonly window: string
@@ -152,14 +161,23 @@ export function stateOf(rule: RuleInfo): RuleState {
 }
 
 /** `count > 20 in 3 of 5 windows of 1m`. */
-export function conditionText({ aggregate, condition, for: patience, ...rule }: RuleSettings) {
-  const { fn, field } = aggregate
-  const figure = field === undefined ? fn : `${fn} of ${field}`
-  const { of, in: among } = patience
-  const often = among === 1 ? '' : ` in ${of} of ${among} windows`
-  const slides = rule.every === rule.window ? '' : `, every ${rule.every}`
-  const step = among === 1 ? ` in ${rule.window}` : ` of ${rule.window}`
-  return `${figure} ${condition.op} ${figureText(condition.value)}${often}${step}${slides}`
+export function conditionText(rule: RuleSettings): string {
+  const { condition, for: patience, window, every } = rule
+  const often = patience.in === 1 ? ' in' : ` in ${patience.of} of ${patience.in} windows of`
+  const slides = every === window ? '' : `, every ${every}`
+  return `${figureName(rule)} ${condition.op} ${condition.value}${often} ${window}${slides}`
+}
+
+/** `count of status:>=500 / count`. */
+export function figureName({ aggregate, relative_to: relative }: RuleSettings): string {
+  if (relative === undefined) return aggregateText(aggregate)
+  const of = relative.before === undefined ? aggregateText(relative) : `${relative.before} before`
+  return `${aggregateText(aggregate)} / ${of}`
+}
+
+function aggregateText({ fn = 'count', field, query }: Relative): string {
+  const of = field === undefined ? fn : `${fn} of ${field}`
+  return query === undefined ? of : `${of} where ${query}`
 }
 
 export function figureText(value: number | null): string {
@@ -168,7 +186,8 @@ export function figureText(value: number | null): string {
 }
 
 /** Whether a window without events has the value 0. */
-export function isCounting({ aggregate: { fn } }: Pick<RuleSettings, 'aggregate'>): boolean {
+export function isCounting({ aggregate: { fn }, relative_to: relative }: RuleSettings): boolean {
+  if (relative !== undefined) return false
   return fn === 'count' || fn === 'rate' || fn === 'uniq'
 }
 

@@ -1,10 +1,17 @@
 /** Rules of alerts as the API tells them, and how they are put into words. */
 import { EXIT_OK, type Invocation } from '../command.ts'
 
+interface Aggregate {
+  readonly fn?: string
+  readonly field?: string
+  readonly query?: string
+}
+
 export interface RuleSettings {
   readonly streams: '*' | readonly string[]
   readonly query: string
-  readonly aggregate: { readonly fn: string; readonly field?: string }
+  readonly aggregate: Aggregate
+  readonly relative_to?: Aggregate & { readonly before?: string }
   readonly group_by: readonly string[]
   readonly condition: { readonly op: string; readonly value: number }
   readonly window: string
@@ -64,12 +71,18 @@ export function stateOf(rule: Rule): string {
 
 /** `count > 20 in 3 of 5 windows of 1m`. */
 export function conditionText(rule: RuleSettings): string {
-  const { aggregate, condition, for: patience, window, every } = rule
-  const { fn, field } = aggregate
-  const figure = field === undefined ? fn : `${fn} of ${field}`
+  const { aggregate, relative_to: relative, condition, for: patience, window, every } = rule
+  const of =
+    relative?.before === undefined ? relative && figureText(relative) : `${relative.before} before`
+  const figure = figureText(aggregate) + (of === undefined ? '' : ` / ${of}`)
   const often = patience.in === 1 ? ' in' : ` in ${patience.of} of ${patience.in} windows of`
   const slides = every === window ? '' : `, every ${every}`
   return `${figure} ${condition.op} ${condition.value}${often} ${window}${slides}`
+}
+
+function figureText({ fn = 'count', field, query }: Aggregate): string {
+  const of = field === undefined ? fn : `${fn} of ${field}`
+  return query === undefined ? of : `${of} where ${query}`
 }
 
 /** As one types them behind `ack`. */
