@@ -1,7 +1,9 @@
 /**
  * Runs the compiled tests: most four files at a time, then those that measure one at a time.
  * Stores and one service are started once for all that can share them. Ends with the totals of
- * both, in the words of Node's own test runner.
+ * both, in the words of Node's own test runner. Of a whole run, what failed is tried once more by
+ * itself: what then passes is named at the end, a fault of the test or of ours that is still to be
+ * found, and does not fail the run.
  *
  *   npm test                     everything
  *   npm test -- tape http/       test files whose path contains one of these
@@ -84,13 +86,14 @@ const GATE_SECONDS_MAX = 600
 const IDLE_SHARE_MIN = 0.85
 /** So few files start their own stores and services; more share those of the run. */
 const FILES_OF_THEIR_OWN_MAX = 3
+/** Files of a whole run that are tried once more; where more failed it is no accident. */
+const AGAIN_MAX = 3
 const TOTALS = ['tests', 'suites', 'pass', 'fail', 'cancelled', 'skipped', 'todo']
 
 /** The first Ctrl-C ends what runs, and then all that was started for it. */
 const interrupted = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => interrupted.abort())
 
-const totals = new Map(TOTALS.map((name) => [name, 0]))
 const startMs = Date.now()
 const args = process.argv.slice(2)
 const names = args.filter((arg) => arg.startsWith('--name=')).map((arg) => arg.slice(7))
@@ -102,6 +105,9 @@ const FILE_MS_MAX = 5 * 60_000 * (isLong ? LONG_FUZZ_FACTOR : 1)
 const unknown = args.filter((arg) => /^-/.test(arg) && !/^--(name=.*|times|long)$/.test(arg))
 /** Seconds by file. */
 const fileSeconds = new Map()
+/** Counts by file, of its last run. */
+const fileTotals = new Map()
+const failed = new Set()
 /** Tests append to a file in it what they started: see `test/support/times.ts`. */
 const timesDir = showsTimes ? mkdtempSync(join(tmpdir(), 'sluice-times-')) : undefined
 if (timesDir !== undefined) {
@@ -134,6 +140,7 @@ if (unknown.length > 0 || files.length === 0) {
   )
   if (isGate) shares.push(await measureShare())
   await runGroup(files.filter(isAlone), 1)
+  const passedAgain = isGate ? await runAgain([...failed]) : []
   await stopShared?.()
   if (isGate) shares.push(await measureShare())
   const seconds = ((Date.now() - startMs) / 1000).toFixed(1)
@@ -143,9 +150,13 @@ if (unknown.length > 0 || files.length === 0) {
     printBeyond()
     judgeDuration(Math.min(...shares))
   }
-  for (const [name, count] of totals) console.log(`# ${name} ${count}`)
+  for (const path of passedAgain) console.log(`\nfailed beside others, passed alone: ${path}`)
+  for (const name of TOTALS) {
+    const counts = [...fileTotals.values()].map((of) => of.get(name) ?? 0)
+    console.log(`# ${name} ${counts.reduce((sum, count) => sum + count, 0)}`)
+  }
   console.log(`# duration_ms ${Date.now() - startMs}`)
-  if (totals.get('fail') + totals.get('cancelled') > 0) process.exitCode = 1
+  if (failed.size > 0) process.exitCode = 1
 }
 
 function testPath(path) {
@@ -189,6 +200,15 @@ async function runGroup(group, concurrency) {
   await new Promise((resolve) => reporter.on('end', resolve))
 }
 
+/** Runs these one at a time; those that pass. */
+async function runAgain(paths) {
+  if (paths.length === 0 || paths.length > AGAIN_MAX) return []
+  console.log(`\nonce more, alone: ${paths.join(', ')}`)
+  failed.clear()
+  await runGroup(paths, 1)
+  return paths.filter((path) => !failed.has(path))
+}
+
 /** Takes the next file: one that works where none of these runs, or where no other is left. */
 function queueOf(group) {
   const byLength = [...LONGEST.filter((path) => group.includes(path)), ...group]
@@ -214,25 +234,28 @@ async function runFile(path) {
     testNamePatterns: names.length > 0 ? names.map((name) => new RegExp(name)) : undefined,
   })
   const told = []
+  const totals = new Map()
+  fileTotals.set(path, totals)
   for await (const event of events) {
     if (event.type === 'test:complete' && event.data.name === event.data.file) {
       fileSeconds.set(relative(testDir, event.data.file), event.data.details.duration_ms / 1000)
     }
-    if (takesTotal(event)) continue
-    if (event.type === 'test:fail' && event.data.nesting === 0) process.exitCode = 1
+    if (takesTotal(event, totals)) continue
+    if (event.type === 'test:fail' && event.data.nesting === 0) failed.add(path)
     told.push(event)
   }
+  if ((totals.get('fail') ?? 0) + (totals.get('cancelled') ?? 0) > 0) failed.add(path)
   return told
 }
 
-/** True for the totals line of a whole run, which it adds up. */
-function takesTotal(event) {
+/** True for a total of the run of a file, which it notes. */
+function takesTotal(event, totals) {
   if (event.type !== 'test:diagnostic' || event.data.nesting !== 0) return false
   const match = /^(\w+) ([\d.]+)$/.exec(event.data.message)
   if (match === null) return false
   if (match[1] === 'duration_ms') return true
-  if (!totals.has(match[1])) return false
-  totals.set(match[1], totals.get(match[1]) + Number(match[2]))
+  if (!TOTALS.includes(match[1])) return false
+  totals.set(match[1], Number(match[2]))
   return true
 }
 

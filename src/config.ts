@@ -7,7 +7,8 @@ import { availableParallelism } from 'node:os'
 import { BODY_BYTES_MAX, IN_FLIGHT_BYTES_MAX } from './limits.ts'
 import { splitHosts } from './store/clickhouse-hosts.ts'
 import { PLACE_NAME } from './store/clickhouse-place.ts'
-import { maskPostgresUrl, parsePostgresUrl } from './store/postgres-url.ts'
+import { parsePostgresUrl } from './store/postgres-url.ts'
+import { redactUrl } from './store/redact-url.ts'
 
 /** Age of the oldest waiting block that triggers an insert. */
 export const MATERIALIZE_DELAY_MS_MAX = 2_000
@@ -19,6 +20,8 @@ export interface Config {
   readonly host: string
   /** 0 takes any free port. */
   readonly port: number
+  /** Undefined: OTLP over gRPC is not listened for. */
+  readonly otlpGrpcPort: number | undefined
   readonly dataDir: string
   /** Undefined: the embedded server. */
   readonly postgresUrl: string | undefined
@@ -34,6 +37,8 @@ export interface Config {
   readonly clickhouseColdDays: number | undefined
   /** Whether a ClickHouse may be taken that is empty though the projection was in another. */
   readonly rebuildProjection: boolean
+  /** Where people reach the console, without a slash at its end; undefined: nobody knows. */
+  readonly publicUrl: string | undefined
   readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined
   readonly workers: number
   readonly logLevel: LogLevel
@@ -99,6 +104,15 @@ export const OPTIONS = {
     max: 65_535,
     default: '4800',
     sentence: 'Port to listen on; 0 takes any free one and prints it.',
+  },
+  otlpGrpcPort: {
+    flag: '--otlp-grpc-port',
+    env: 'SLUICE_OTLP_GRPC_PORT',
+    kind: 'integer',
+    min: 0,
+    max: 65_535,
+    default: 'none: only OTLP over HTTP',
+    sentence: 'Port for OTLP logs over gRPC, usually 4317; 0 takes any free one and prints it.',
   },
   dataDir: {
     flag: '--data',
@@ -187,6 +201,14 @@ export const OPTIONS = {
     kind: 'file',
     default: 'none',
     sentence: "PEM file of the certificate's private key.",
+  },
+  publicUrl: {
+    flag: '--public-url',
+    env: 'SLUICE_PUBLIC_URL',
+    kind: 'url',
+    protocols: ['http:', 'https:'],
+    default: 'none: messages of alerts have no links',
+    sentence: 'Where people reach the service; links in messages of alerts lead to its console.',
   },
   workers: {
     flag: '--workers',
@@ -405,20 +427,6 @@ function isReadable(path: string): boolean {
   }
 }
 
-/** The URL without its password; what is no URL is not shown at all, since it may hold one. */
-export function redactUrl(url: string): string {
-  const notShown = 'not a URL (not shown, it may hold a password)'
-  // May name several servers, which `URL` cannot read.
-  if (/^postgres(?:ql)?:/i.test(url)) return maskPostgresUrl(url) ?? notShown
-  const [first = url, ...others] = splitHosts(url)
-  if (!URL.canParse(first) || new URL(first).pathname.includes('@')) return notShown
-  const parsed = new URL(first)
-  if (parsed.password !== '') parsed.password = '***'
-  parsed.search = '' // PostgreSQL takes `?password=` too.
-  const hosts = others.map((other) => (URL.canParse(other) ? new URL(other).host : '?'))
-  return parsed.href.replace(parsed.host, [parsed.host, ...hosts].join(','))
-}
-
 function configOf(settings: Settings, warnings: readonly string[]): Config {
   const text = (name: OptionName) => settings.get(name) ?? OPTIONS[name].default
   const integer = (name: OptionName) => Number(text(name))
@@ -427,6 +435,7 @@ function configOf(settings: Settings, warnings: readonly string[]): Config {
   return {
     host: text('host'),
     port: integer('port'),
+    otlpGrpcPort: optional('otlpGrpcPort'),
     dataDir: text('dataDir'),
     postgresUrl: settings.get('postgresUrl'),
     ...clusterOf(settings),
@@ -434,6 +443,7 @@ function configOf(settings: Settings, warnings: readonly string[]): Config {
     clickhouseStoragePolicy: settings.get('clickhouseStoragePolicy'),
     clickhouseColdDays: optional('clickhouseColdDays'),
     rebuildProjection: text('rebuildProjection') === 'true',
+    publicUrl: publicUrlOf(settings.get('publicUrl')),
     tls: tlsOf(settings.get('tlsCert'), settings.get('tlsKey')),
     workers: settings.has('workers') ? integer('workers') : Math.max(1, cores - 1),
     logLevel: text('logLevel') as LogLevel, // checkSetting has seen it.
@@ -465,6 +475,17 @@ function clusterOf(settings: Settings): Pick<Config, 'clickhouseUrl' | 'clickhou
     throw new ConfigError(`${days.flag} needs ${policy.flag}`)
   }
   return { clickhouseUrl, clickhouseCluster }
+}
+
+/** Links are put together with it, and sent to others. */
+function publicUrlOf(text: string | undefined): string | undefined {
+  if (text === undefined) return undefined
+  const { flag } = OPTIONS.publicUrl
+  if (!URL.canParse(text)) throw new ConfigError(`${flag} must be one URL`)
+  const { origin, pathname, search, hash, username } = new URL(text)
+  if (username !== '') throw new ConfigError(`${flag} must not hold a user: it is sent to others`)
+  if (search !== '' || hash !== '') throw new ConfigError(`${flag} must end with its path`)
+  return `${origin}${pathname.replace(/\/+$/, '')}`
 }
 
 function tlsOf(certFile: string | undefined, keyFile: string | undefined): Config['tls'] {

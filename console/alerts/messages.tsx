@@ -2,7 +2,7 @@
 import { type Signal, useSignal } from '@preact/signals'
 import { visibleLine } from '../../src/language/visible-text.ts'
 import { call, callJson, failureText } from '../base/api.ts'
-import { formatAgo } from '../base/format.ts'
+import { formatAgo, formatOf } from '../base/format.ts'
 import { useLoaded } from '../base/loaded.ts'
 import { may, ownToken } from '../base/rights.ts'
 import { changed, route, setParams } from '../base/route.ts'
@@ -20,7 +20,11 @@ interface Message {
   readonly attempts: number
   readonly last_error: string | null
   readonly rule: string
-  readonly transition: Transition
+  readonly reason: string
+  /** How many groups it tells of. */
+  readonly alert_count: number
+  /** Of which it is, where that is one. */
+  readonly transition: Transition | null
 }
 
 interface MessagePage {
@@ -134,10 +138,12 @@ function MessageTable({ messages, turn }: TableProps) {
                 <bdi>{visibleLine(one.rule)}</bdi>
               </th>
               <td>
-                <KindSign kind={one.transition.kind} />{' '}
-                <bdi class="mono">{groupText(one.transition.group)}</bdi>
+                <KindSign kind={one.transition?.kind ?? one.reason} />{' '}
+                <bdi class="mono">{toldText(one)}</bdi>
               </td>
-              <td class="when">{formatAgo(Date.parse(one.transition.decided_at))}</td>
+              <td class="when">
+                {one.transition === null ? '–' : formatAgo(Date.parse(one.transition.decided_at))}
+              </td>
               <td>
                 <bdi>{visibleLine(one.channel)}</bdi>
               </td>
@@ -167,4 +173,8 @@ function MessageTable({ messages, turn }: TableProps) {
       </table>
     </div>
   )
+}
+
+function toldText({ transition, alert_count: count }: Message): string {
+  return transition === null || count > 1 ? formatOf(count, 'group') : groupText(transition.group)
 }

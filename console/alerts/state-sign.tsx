@@ -59,6 +59,8 @@ export function KindSign({ kind }: { kind: string }) {
 
 const KINDS: Readonly<Record<string, RuleState>> = {
   firing: 'firing',
+  new: 'firing',
+  repeat: 'firing',
   pending: 'pending',
   evaluation_failing: 'failing',
   gap: 'failing',

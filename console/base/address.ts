@@ -23,11 +23,20 @@ export interface Route {
 
 /** What is no address of ours is the main screen. */
 export function readRoute(text: string): Route {
-  const [path = '', query = ''] = text.replace(/^#\/?/, '').split('?', 2)
+  const [, path = '', query = ''] = /^#?\/?([^?]*)\??(.*)$/s.exec(text) ?? []
   const [name, streamId] = path.split('/')
   const screen = SCREENS.find((known) => known === name) ?? 'explore'
   const isId = streamId !== undefined && /^[1-9][0-9]*$/.test(streamId)
-  return { screen, streamId: isId ? streamId : undefined, params: new URLSearchParams(query) }
+  return { screen, streamId: isId ? streamId : undefined, params: firstOf(query) }
+}
+
+/** Of a parameter that is there several times the first counts. */
+function firstOf(query: string): URLSearchParams {
+  const params = new Map<string, string>()
+  for (const [name, value] of new URLSearchParams(query)) {
+    if (!params.has(name)) params.set(name, value)
+  }
+  return new URLSearchParams([...params])
 }
 
 /** The address of a screen, for links. */

@@ -81,7 +81,7 @@ export async function call(path: string, options: Call = {}): Promise<Response> 
     // For the cookie, which is of this origin alone.
     credentials: 'same-origin',
   })
-  if (response.ok) return response
+  if (response.ok && !isPage(response)) return response
   const error = new ApiError(response.status, await readProblem(response))
   const isOver = response.status === 401 && token === undefined && !options.isTrial
   // Unless somebody has signed in anew meanwhile.
@@ -129,7 +129,17 @@ async function send(url: URL, init: RequestInit): Promise<Response> {
   }
 }
 
+/** A page for people: something between answers in place of the service. */
+function isPage({ headers }: Response): boolean {
+  return headers.get('content-type')?.startsWith('text/html') === true
+}
+
+const NOT_OURS =
+  'Something between this page and the service answered with a page of its own, such as a form ' +
+  'to sign in. Load this page again.'
+
 async function readProblem(response: Response): Promise<Readonly<Record<string, unknown>>> {
+  if (response.ok) return { detail: NOT_OURS }
   try {
     return (await response.json()) as Readonly<Record<string, unknown>>
   } catch {

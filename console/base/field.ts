@@ -3,6 +3,7 @@
  * addresses and saved views. It is written as in a query, so any name stays what it is; the API
  * has a form of its own, which only this file knows.
  */
+import { FIELD_PATH_BYTES_MAX } from '../../src/language/bounds.ts'
 import { readFields, tryReadField } from '../../src/language/field-text.ts'
 import { writeField } from '../../src/language/format.ts'
 import { isQueryablePath } from '../../src/language/parse-field.ts'
@@ -62,15 +63,27 @@ export function readFieldList(text: string): readonly EventField[] {
   return [...byText.values()]
 }
 
+/** As many as a view may have; of more than that no row could be drawn in time. */
+export const COLUMNS_MAX = 64
+
+/** The fields of the address that are columns. */
+export function readColumns(params: URLSearchParams): readonly EventField[] {
+  return readFieldList(params.get('cols') ?? '').slice(0, COLUMNS_MAX)
+}
+
 export function fieldListText(fields: readonly EventField[]): string {
   return fields.map(fieldText).join(',')
 }
 
-/** Whether the API can count by it: not by what is in arrays, nor by ids and times. */
+/** Whether the API can count by it: not by what is in arrays, ids, times and overlong names. */
 export function isCounted(field: EventField): boolean {
   if (field.kind === 'stream') return true
-  return field.kind === 'system' ? COUNTED.includes(field.name) : field.parts.length === 1
+  if (field.kind === 'system') return COUNTED.includes(field.name)
+  const [path = '', ...inside] = field.parts
+  return inside.length === 0 && utf8.encode(path).length <= FIELD_PATH_BYTES_MAX
 }
+
+const utf8 = new TextEncoder()
 
 /**
  * As the API takes it in `fields`, `group_by` and aggregates: a path as it is, and in backquotes

@@ -10,11 +10,17 @@ const UNIT_MS: Readonly<Record<string, number>> = {
   w: 604_800_000,
 }
 
-/** Milliseconds since 1970 of `now`, `-15m` or RFC 3339; undefined for anything else. */
+/** Years that are written with four digits, in any zone. */
+const FIRST_MS = Date.parse('0001-01-01T00:00:00Z')
+const LAST_MS = Date.UTC(9_999, 0, 1)
+
+/**
+ * Milliseconds since 1970 of `now`, `-15m` or RFC 3339; undefined for anything else, and for what
+ * lies thousands of years away.
+ */
 export function momentMs(text: string, nowMs: number = Date.now()): number | undefined {
   if (text === 'now') return nowMs
   const [, count, unit] = /^(?:now)?-(\d{1,9})([smhdw])$/.exec(text) ?? []
-  if (count !== undefined) return nowMs - Number(count) * UNIT_MS[unit!]!
-  const ms = Date.parse(text)
-  return Number.isNaN(ms) ? undefined : ms
+  const ms = count === undefined ? Date.parse(text) : nowMs - Number(count) * UNIT_MS[unit!]!
+  return ms >= FIRST_MS && ms <= LAST_MS ? ms : undefined
 }

@@ -1,5 +1,7 @@
 /** Times: what the address says of a range, and how times are shown, in UTC or as here. */
 import { effect, signal } from '@preact/signals'
+import { visibleLine } from '../../src/language/visible-text.ts'
+import { keep, readKept } from './kept.ts'
 import { momentMs } from './moment.ts'
 
 export { DEFAULT_FROM, momentMs } from './moment.ts'
@@ -7,8 +9,8 @@ export { DEFAULT_FROM, momentMs } from './moment.ts'
 const ZONE_KEY = 'sluice.zone'
 export type Zone = 'local' | 'utc'
 
-export const zone = signal<Zone>(localStorage.getItem(ZONE_KEY) === 'utc' ? 'utc' : 'local')
-effect(() => localStorage.setItem(ZONE_KEY, zone.value))
+export const zone = signal<Zone>(readKept(ZONE_KEY) === 'utc' ? 'utc' : 'local')
+effect(() => void keep(ZONE_KEY, zone.value))
 
 /** Of the times that are shown: `UTC`, or the zone of this browser. */
 export function zoneName(of: Zone = zone.value): string {
@@ -29,6 +31,7 @@ export const PRESETS: readonly (readonly [from: string, label: string])[] = [
 
 /** `2026-01-31 12:00:00.123` in the zone that was chosen. */
 export function formatTime(ms: number, digits: 0 | 3 = 3): string {
+  if (Number.isNaN(ms)) return '–'
   const shifted = zone.value === 'utc' ? ms : ms - new Date(ms).getTimezoneOffset() * 60_000
   const text = new Date(shifted).toISOString().replace('T', ' ')
   return text.slice(0, digits === 3 ? 23 : 19)
@@ -76,9 +79,16 @@ export function rangeLabel(from: string, to: string): string {
 }
 
 function momentLabel(text: string): string {
-  if (/^(now|-)/.test(text)) return text
+  if (/^(now|-)/.test(text)) return oddMoment(text)
   const ms = momentMs(text)
-  return ms === undefined ? text : formatTime(ms, 0)
+  return ms === undefined ? oddMoment(text) : formatTime(ms, 0)
+}
+
+const ODD_CHARS_MAX = 40
+
+/** As it stands in the address, where that is no time. */
+function oddMoment(text: string): string {
+  return visibleLine(text.length > ODD_CHARS_MAX ? `${text.slice(0, ODD_CHARS_MAX)}…` : text)
 }
 
 /** For an input of the type `datetime-local`, and back from it. */

@@ -11,6 +11,7 @@ import {
   fieldListText,
   fieldOfApi,
   fieldText,
+  readColumns,
   readFieldList,
   readFieldText,
 } from './field.ts'
@@ -57,7 +58,7 @@ export function viewOf(params: URLSearchParams, opened?: ViewInfo) {
   const [from, to] = [text('from') || '-1h', text('to') || 'now']
   const isRelative = to === 'now' && /^-\d+[smhdw]$/.test(from)
   const widths = widthsOf(text('widths'))
-  const columns = readFieldList(text('cols')).map((field) => {
+  const columns = readColumns(params).map((field) => {
     const before = opened?.columns.find(({ path }) => isAt(path, field))
     const width = widths.get(fieldText(field))
     return { path: before?.path ?? apiField(field), ...(width !== undefined && { width }) }

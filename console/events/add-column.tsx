@@ -1,8 +1,10 @@
 import { useSignal } from '@preact/signals'
-import { fieldListText, readFieldList } from '../base/field.ts'
+import { COLUMNS_MAX, readFieldList } from '../base/field.ts'
 import { setParams } from '../base/route.ts'
 import { ask } from '../explore/ask.ts'
 import { FieldInput } from '../parts/field-input.tsx'
+import { tell } from '../parts/notices.tsx'
+import { withColumns } from './columns.ts'
 
 const NOT_IN_ARRAYS = { isCounted: true }
 const OWN = ['_level', '_service', '_shape']
@@ -12,10 +14,12 @@ export function AddColumn() {
   const { columns, streamId } = ask.value
   const typed = useSignal('')
   const add = (text: string) => {
-    typed.value = ''
     const more = readFieldList(text)
     if (more.length === 0) return
-    setParams({ cols: fieldListText(readFieldList(fieldListText([...columns, ...more]))) })
+    const params = withColumns(columns, more)
+    if (params === undefined) return tell(`There is room for ${COLUMNS_MAX} columns`, true)
+    typed.value = ''
+    setParams(params)
   }
   return (
     <form

@@ -11,11 +11,12 @@ import { fieldText } from '../base/field.ts'
 import { route, setParams } from '../base/route.ts'
 import { zoneName } from '../base/time.ts'
 import type { Ask } from '../explore/ask.ts'
+import { type Drag, useDrag } from './column-drag.ts'
 import { ColumnMenu, type MenuItem } from './column-menu.tsx'
 import {
-  bounded,
   type Column,
   columnName,
+  headName,
   hiddenOf,
   moved,
   NOTHING_CHOSEN,
@@ -53,11 +54,6 @@ interface HeaderProps {
 }
 
 const TIME = 'time'
-
-/** A name's own, of a column. */
-function nameOf(column: Column): string {
-  return `column ${columnName(column)}`
-}
 
 export function HeaderRow({ state, columns, ask }: HeaderProps) {
   const { row, menu } = state
@@ -110,7 +106,7 @@ export function HeaderMenu({ state, columns, ask }: HeaderProps) {
   const { row, menu, change } = state
   const { value: name } = menu
   if (name === undefined) return null
-  const at = columns.findIndex((column) => nameOf(column) === name)
+  const at = columns.findIndex((column) => headName(column) === name)
   if (at < 0 && name !== TIME) return null
   const close = () => {
     menu.value = undefined
@@ -147,7 +143,7 @@ interface NameProps {
 }
 
 function NameCell({ column, index, columns, drag, state: { row, menu, change } }: NameProps) {
-  const name = nameOf(column)
+  const name = headName(column)
   const title = titleOf(column)
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return
@@ -175,8 +171,9 @@ function NameCell({ column, index, columns, drag, state: { row, menu, change } }
         aria-haspopup="menu"
         aria-expanded={menu.value === name}
         aria-keyshortcuts="Shift+ArrowLeft Shift+ArrowRight + - Delete"
-        onClick={() => {
-          if (!drag.ended()) toggle(menu, name)
+        onClick={({ detail }) => {
+          // By a key it ends no drag, whenever one was.
+          if (detail === 0 || !drag.ended()) toggle(menu, name)
         }}
         onKeyDown={onKeyDown}
         {...drag.ofName(index)}
@@ -189,7 +186,7 @@ function NameCell({ column, index, columns, drag, state: { row, menu, change } }
 }
 
 function shownWidth(row: RowRef, column: Column): number {
-  return nameIn(row.current!, nameOf(column))?.parentElement?.offsetWidth ?? 0
+  return nameIn(row.current!, headName(column))?.parentElement?.offsetWidth ?? 0
 }
 
 function nameIn(row: HTMLElement, name: string): HTMLElement | undefined {
@@ -264,78 +261,5 @@ function useNameFocus(row: RowRef): (name: string) => void {
   return (name) => {
     wanted.current = name
     turn.value++
-  }
-}
-
-interface Drag {
-  /** Where the column would go that is dragged. */
-  readonly drop: { readonly value: number | undefined }
-  /** Whether the click that comes now ends a drag. */
-  readonly ended: () => boolean
-  readonly ofName: (index: number) => object
-  readonly ofEdge: (index: number) => object
-}
-
-/** Less is a click by an unsteady hand. */
-const DRAG_PX = 6
-
-function useDrag({ row, change }: HeaderState, columns: readonly Column[]): Drag {
-  const drop = useSignal<number | undefined>(undefined)
-  const from = useRef<{ index: number; x: number; width: number } | undefined>(undefined)
-  const wasDrag = useRef(false)
-  const begin = (index: number) => (event: PointerEvent) => {
-    if (event.button !== 0) return
-    const element = event.currentTarget as HTMLElement
-    element.setPointerCapture(event.pointerId)
-    wasDrag.current = false
-    from.current = { index, x: event.clientX, width: element.parentElement!.offsetWidth }
-  }
-  const cancel = () => {
-    from.current = undefined
-    drop.value = undefined
-  }
-  const cells = () => [...row.current!.children].slice(-columns.length) as HTMLElement[]
-  const overAt = (x: number) => {
-    const at = cells().findIndex((cell) => x < cell.getBoundingClientRect().right)
-    return at < 0 ? columns.length - 1 : at
-  }
-  const widthAt = (x: number) => bounded(from.current!.width + x - from.current!.x)
-  return {
-    drop,
-    ended: () => wasDrag.current,
-    ofName: (index) => ({
-      onPointerDown: begin(index),
-      onPointerMove: ({ clientX }: PointerEvent) => {
-        if (from.current === undefined) return
-        if (Math.abs(clientX - from.current.x) < DRAG_PX && !wasDrag.current) return
-        wasDrag.current = true
-        drop.value = overAt(clientX)
-      },
-      onPointerUp: () => {
-        const { value: to } = drop
-        cancel()
-        if (to !== undefined) change(moved(columns, index, to - index), nameOf(columns[index]!))
-      },
-      onPointerCancel: cancel,
-    }),
-    ofEdge: (index) => ({
-      onPointerDown: begin(index),
-      onPointerMove: ({ clientX }: PointerEvent) => {
-        if (from.current === undefined) return
-        const grid = row.current!.closest<HTMLElement>('.event-grid')!
-        grid.style.setProperty(`--w${index}`, `${widthAt(clientX)}px`)
-      },
-      onPointerUp: ({ clientX }: PointerEvent) => {
-        if (from.current === undefined) return
-        const params = resized(columns[index]!, widthAt(clientX), route.value.params)
-        cancel()
-        change(params, nameOf(columns[index]!))
-      },
-      onPointerCancel: cancel,
-      onDblClick: () => {
-        const params = resized(columns[index]!, undefined, route.value.params)
-        change(params, nameOf(columns[index]!))
-      },
-    }),
   }
 }

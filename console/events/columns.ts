@@ -5,7 +5,13 @@
  * In the address: `cols`, the fields in their order; `line`, how many of them stand before the
  * event's line, or `no`; `service=no`; `widths`, in pixels by name, the line's without a name.
  */
-import { type EventField, fieldListText, fieldText, systemField } from '../base/field.ts'
+import {
+  COLUMNS_MAX,
+  type EventField,
+  fieldListText,
+  fieldText,
+  systemField,
+} from '../base/field.ts'
 import { widthsOf, widthsText } from '../base/widths.ts'
 
 export type Column =
@@ -22,6 +28,11 @@ const STEP = 24
 /** A column's name in widths and as a key. */
 export function columnName(column: Column): string {
   return column.kind === 'line' ? '' : fieldText(column.field)
+}
+
+/** The name of its head: another one than that of the time. */
+export function headName(column: Column): string {
+  return `column ${columnName(column)}`
 }
 
 /** `hasService`: an event of the list has one. */
@@ -54,6 +65,15 @@ function paramsOf(columns: readonly Column[]): Params {
     cols: fieldListText(fields),
     line: line < 0 ? HIDDEN : line === fields.length ? undefined : String(line),
   }
+}
+
+/** With these fields as well, where they are not; undefined where there is no room for them. */
+export function withColumns(
+  columns: readonly EventField[],
+  more: readonly EventField[],
+): Params | undefined {
+  const all = new Map([...columns, ...more].map((field) => [fieldText(field), field]))
+  return all.size > COLUMNS_MAX ? undefined : { cols: fieldListText([...all.values()]) }
 }
 
 /** With the column `by` places further to the right; undefined where it stands at the end. */

@@ -2,7 +2,6 @@
 
 import type { SystemFieldName } from '../../src/language/query-tree.ts'
 import { TRACE_PATHS, type TraceFieldName } from '../../src/language/trace-fields.ts'
-import { SERVICE_FIELDS } from '../../src/model/event-labels.ts'
 import { rankTextPaths, type TextNames } from '../../src/model/text-fields.ts'
 import type { Clock } from '../base/clock.ts'
 import {
@@ -18,6 +17,7 @@ import {
 } from '../base/exact-json.ts'
 import type { EventField } from '../base/field.ts'
 import { levelOf } from './level.ts'
+import { serviceIn } from './service-in.ts'
 
 export interface EventRecord {
   readonly id: string
@@ -145,19 +145,9 @@ const services = new WeakMap<EventRecord, string>()
 
 /** As the service labels events: `_service`. It is asked of each row with each page. */
 export function serviceOf(event: EventRecord): string | undefined {
-  const known = services.get(event) ?? readService(event)
+  const known = services.get(event) ?? (event.service || serviceIn(event.payload))
   services.set(event, known)
   return known === '' ? undefined : known
-}
-
-function readService({ payload, service }: EventRecord): string {
-  if (service !== undefined && service !== '') return service
-  for (const path of SERVICE_FIELDS) {
-    const value = jsonAt(payload, path)
-    const text = value && jsonKind(value) === 'string' ? jsonString(value) : ''
-    if (text !== '') return text
-  }
-  return ''
 }
 
 /** Its text fields outside of arrays, the most important first; the first one is its line. */

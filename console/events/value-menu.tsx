@@ -1,13 +1,13 @@
 import { useContext } from 'preact/hooks'
 import { type JsonSpan, jsonKind, jsonString, jsonText } from '../base/exact-json.ts'
-import { type EventField, fieldListText, fieldText } from '../base/field.ts'
+import { COLUMNS_MAX, type EventField, fieldText } from '../base/field.ts'
 import { go, route, setParams } from '../base/route.ts'
 import { ask } from '../explore/ask.ts'
 import { filterBy } from '../explore/filter-by.ts'
 import { clauseFor } from '../explore/filters.ts'
 import { copy } from '../parts/copy-button.tsx'
 import { tell } from '../parts/notices.tsx'
-import { columnName, columnsOf, removed } from './columns.ts'
+import { columnName, columnsOf, removed, withColumns } from './columns.ts'
 import type { EventRecord } from './event.ts'
 import { everywhere, OpenedContext, sameClause } from './opened-event.ts'
 import { fieldAt, isSeen, type Place } from './place.ts'
@@ -69,7 +69,7 @@ export function actionsOf(
             label: 'column',
             title: isColumn ? 'Not as a column any more (c)' : 'As a column of its own (c)',
             isOn: isColumn,
-            run: () => setParams(isColumn ? withoutColumn(name!) : withColumn(field)),
+            run: () => (isColumn ? setParams(withoutColumn(name!)) : addColumn(field)),
           },
         ]
   const everywhereElse: ValueAction[] =
@@ -91,8 +91,10 @@ export function actionsOf(
   ]
 }
 
-function withColumn(field: EventField) {
-  return { cols: fieldListText([...ask.value.columns, field]) }
+function addColumn(field: EventField): void {
+  const params = withColumns(ask.value.columns, [field])
+  if (params === undefined) tell(`There is room for ${COLUMNS_MAX} columns`, true)
+  else setParams(params)
 }
 
 /** What stands where beside it stays so. */

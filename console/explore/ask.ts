@@ -1,7 +1,7 @@
 /** What Explore asks, as the address says it. */
 import { computed } from '@preact/signals'
 import { type Clock, readClock } from '../base/clock.ts'
-import { type EventField, readFieldList } from '../base/field.ts'
+import { type EventField, readColumns, readFieldList } from '../base/field.ts'
 import { route } from '../base/route.ts'
 import { DEFAULT_FROM } from '../base/time.ts'
 import { readOrder } from '../base/view.ts'
@@ -30,7 +30,7 @@ export const ask = computed<Ask>(() => {
     from: params.get('from') ?? DEFAULT_FROM,
     to: params.get('to') ?? 'now',
     clock: readClock(params),
-    columns: readFieldList(params.get('cols') ?? ''),
+    columns: readColumns(params),
     facets: readFieldList(params.get('facets') ?? ''),
     isLive,
     order: isLive ? 'newest' : readOrder(params),

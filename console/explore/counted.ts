@@ -84,8 +84,10 @@ export function useFacets({
 function facetFields({ columns, facets }: Ask): readonly EventField[] {
   const all = [systemField('_level'), systemField('_service'), ...facets, ...columns]
   const byText = new Map(all.filter(isCounted).map((field) => [fieldText(field), field]))
-  // The labels stand for them.
-  byText.delete('level')
-  byText.delete('service')
-  return [...byText.values()].slice(0, FACETS_MAX)
+  return [...byText.values()].filter((field) => !isLabelled(field)).slice(0, FACETS_MAX)
+}
+
+/** Whether a label that is always counted stands for it. */
+export function isLabelled(field: EventField): boolean {
+  return ['level', 'service'].includes(fieldText(field))
 }

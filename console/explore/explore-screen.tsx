@@ -285,11 +285,13 @@ function CountsByTime({ counts: { value, failure, isStale }, isLive, told }: Cou
   if (failure !== undefined && failure !== told) {
     return <Failure text={`No histogram: ${failure}`} />
   }
+  // What is there may be of another question; while live it is of this one, and a little old.
+  const isLost = failure !== undefined && !isLive
   return (
     <Histogram
-      buckets={value?.buckets ?? []}
+      buckets={isLost ? [] : (value?.buckets ?? [])}
       bucketMs={value?.bucketMs ?? 0}
-      isStale={(isStale && !isLive) || failure !== undefined}
+      isStale={isLive ? failure !== undefined : isStale}
     />
   )
 }

@@ -31,7 +31,10 @@ export interface Facet {
   readonly isEstimated: boolean
 }
 
-const LABELS: Readonly<Record<string, string>> = { _level: 'level', _service: 'service' }
+const LABELS: ReadonlyMap<string, string> = new Map([
+  ['_level', 'level'],
+  ['_service', 'service'],
+])
 
 export interface FacetsAnswer {
   readonly facets: readonly Facet[]
@@ -49,7 +52,7 @@ export function readFacets(text: string): FacetsAnswer {
     const values = [...jsonElements(members.get('values')!)].map(readValue)
     const text = fieldText(field)
     const isEstimated = jsonText(members.get('estimated')!) === 'true'
-    return [{ field, label: LABELS[text] ?? visibleLine(text), values, isEstimated }]
+    return [{ field, label: LABELS.get(text) ?? visibleLine(text), values, isEstimated }]
   })
   const members = ['complete', 'reason', 'covered', 'lag_ms', 'sampled']
   const rest = members.map((name) => [name, JSON.parse(jsonText(answer.get(name)!))] as const)

@@ -18,7 +18,7 @@ import { FieldInput } from '../parts/field-input.tsx'
 import { tell } from '../parts/notices.tsx'
 import { reasonText } from './answer-note.tsx'
 import { ask } from './ask.ts'
-import { type CountedAsk, useFacets } from './counted.ts'
+import { type CountedAsk, isLabelled, useFacets } from './counted.ts'
 import { clauseOfValue, type Facet, type FacetValue } from './facet.ts'
 import { filterBy } from './filter-by.ts'
 import { hasClause, withoutClause } from './filters.ts'
@@ -39,12 +39,14 @@ interface FacetsProps {
 
 export function Facets({ counted, total, told }: FacetsProps) {
   const { value, failure, isStale } = useFacets(counted)
-  const { state, facets = [] } = value ?? {}
+  // What is there may be of another question; while live it is of this one, and a little old.
+  const isLost = failure !== undefined && !counted.ask.isLive
+  const { state, facets = [] } = isLost ? {} : (value ?? {})
   // Events come while answers are under way: then the figures would not add up.
   const isOther = state?.isComplete === true && total !== undefined && value?.total !== total
   return (
     <details
-      class={isStale || failure !== undefined ? 'facets is-stale' : 'facets'}
+      class={isStale || (failure !== undefined && !isLost) ? 'facets is-stale' : 'facets'}
       open={isUnfolded()}
       onToggle={(event) => {
         const { open } = event.currentTarget
@@ -91,6 +93,7 @@ function AddFacet() {
     const field = readFieldText(text)
     if (field === undefined) return
     if (!isCounted(field)) return tell('Values of this cannot be counted: name a whole array', true)
+    if (isLabelled(field)) return tell(`${fieldText(field)} is counted already`)
     const { facets } = ask.value
     const others = facets.filter((one) => fieldText(one) !== fieldText(field))
     setParams({ facets: fieldListText([...others, field]) })
@@ -142,7 +145,25 @@ function FacetBox({ facet }: { facet: Facet }) {
           <FacetLine key={value.json} facet={facet} value={value} most={most} />
         ))}
       </ul>
+      <RemoveFacet facet={facet} />
     </details>
+  )
+}
+
+/** Of those that somebody added. */
+function RemoveFacet({ facet: { field, label } }: { facet: Facet }) {
+  const { facets } = ask.value
+  const others = facets.filter((one) => fieldText(one) !== fieldText(field))
+  if (others.length === facets.length) return null
+  return (
+    <button
+      type="button"
+      class="plain small quiet"
+      aria-label={`Remove the values of ${isolated(label)}`}
+      onClick={() => setParams({ facets: fieldListText(others) })}
+    >
+      ✕ remove
+    </button>
   )
 }
 

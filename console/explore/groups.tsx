@@ -289,12 +289,12 @@ function Found({ value, by, fn, of, kind, isOther, about }: FoundProps) {
                 <span class="facet-text mono">
                   <bdi>{group.text}</bdi>
                 </span>
-                <span class="facet-count">{about + figure(group.value)}</span>
+                <span class="facet-count">{aboutFigure(about, group.value)}</span>
               </button>
             </li>
           ))}
           {value.others !== undefined && (
-            <li class="quiet">all others: {about + figure(value.others)}</li>
+            <li class="quiet">all others: {aboutFigure(about, value.others)}</li>
           )}
         </ol>
       </div>
@@ -400,6 +400,11 @@ function GroupNote({ value: { groups, isEstimated, state }, isOther, fn, of }: N
 function figureName(fn: string, of: string): string {
   if (fn === 'count') return 'Events'
   return fn === 'rate' ? 'Events a second' : visibleLine(`${fn} of ${of}`)
+}
+
+/** What is none is not about anything. */
+function aboutFigure(about: string, value: number | null): string {
+  return (value === null ? '' : about) + figure(value)
 }
 
 function figure(value: number | null): string {

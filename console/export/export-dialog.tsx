@@ -58,16 +58,21 @@ function ExportDialog({ ask, onClose }: { ask: Ask; onClose: () => void }) {
     if (run.value.kind === 'running') tell('The export was given up: nothing is saved')
     onClose()
   }
-  const start = (event: Event) => {
+  // Where a file is being chosen, another one cannot be.
+  const isChoosing = useRef(false)
+  const start = async (event: Event) => {
     event.preventDefault()
-    void save(ask, form, run, gone.signal)
+    if (isChoosing.current) return
+    isChoosing.current = true
+    await save(ask, form, run, gone.signal)
+    isChoosing.current = false
   }
   const { value: now } = run
   return (
     <Dialog title="Export" onClose={close}>
       <About ask={ask} count={count} />
       {now.kind === 'asking' && (
-        <ExportForm ask={ask} form={form} onSubmit={start} onCancel={close}>
+        <ExportForm ask={ask} form={form} onSubmit={(event) => void start(event)} onCancel={close}>
           {now.failure !== undefined && <Failure text={now.failure} />}
         </ExportForm>
       )}

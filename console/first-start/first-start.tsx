@@ -6,6 +6,7 @@ import { go, href } from '../base/route.ts'
 import { loadStreams, type StreamInfo, type Usage } from '../base/stream.ts'
 import { Failure } from '../parts/failure.tsx'
 import { TextField } from '../parts/form.tsx'
+import { useSubmit } from '../parts/submit.ts'
 import { NewKey } from '../streams/new-key.tsx'
 
 const LOOK_MS = 1_000
@@ -18,22 +19,15 @@ interface Begun {
 export function FirstStart() {
   const name = useSignal('my-logs')
   const begun = useSignal<Begun | undefined>(undefined)
-  const failure = useSignal<string | undefined>(undefined)
-  const begin = async (event: Event) => {
-    event.preventDefault()
-    try {
-      const body = { name: name.value.trim() }
-      const stream = await callJson<StreamInfo>('streams', { method: 'POST', body })
-      const { key } = await callJson<{ key: string }>(`streams/${stream.id}/keys`, {
-        method: 'POST',
-        body: { name: 'first key' },
-      })
-      begun.value = { stream, apiKey: key }
-      failure.value = undefined
-    } catch (cause) {
-      failure.value = failureText(cause)
-    }
-  }
+  const { onSubmit, isBusy, failure } = useSubmit(async () => {
+    const body = { name: name.value.trim() }
+    const stream = await callJson<StreamInfo>('streams', { method: 'POST', body })
+    const { key } = await callJson<{ key: string }>(`streams/${stream.id}/keys`, {
+      method: 'POST',
+      body: { name: 'first key' },
+    })
+    begun.value = { stream, apiKey: key }
+  })
   return (
     <section class="first-start">
       <h1>Welcome to Sluice</h1>
@@ -44,7 +38,7 @@ export function FirstStart() {
             A stream is where a set of logs lives: an application, a fleet, a team.
           </p>
           {begun.value === undefined ? (
-            <form onSubmit={(event) => void begin(event)}>
+            <form onSubmit={onSubmit}>
               <TextField
                 label="Name"
                 value={name.value}
@@ -54,7 +48,7 @@ export function FirstStart() {
                   name.value = text
                 }}
               />
-              <button type="submit" class="primary">
+              <button type="submit" class="primary" disabled={isBusy}>
                 Create it, with a key
               </button>
             </form>
@@ -63,7 +57,7 @@ export function FirstStart() {
               ✓ <strong>{begun.value.stream.name}</strong> is there.
             </p>
           )}
-          {failure.value !== undefined && <Failure text={failure.value} />}
+          {failure !== undefined && <Failure text={failure} />}
         </li>
         <li>
           <h2>Send something</h2>

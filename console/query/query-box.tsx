@@ -13,6 +13,7 @@ import { setParams } from '../base/route.ts'
 import { ask } from '../explore/ask.ts'
 import { EarlierSearches } from '../searches/earlier-searches.tsx'
 import { rememberSearch } from '../searches/search-history.ts'
+import { carried } from './carried.ts'
 import { type Proposal, propose } from './completion.ts'
 import { highlight } from './highlight.ts'
 
@@ -50,15 +51,15 @@ export function QueryBox({ onAgain }: { onAgain: () => void }) {
   const listId = useId()
   const isLookingBack = useSignal(false)
   useRemembered()
-  useEffect(() => {
-    text.value = query
-    proposals.value = []
-  }, [query])
   const close = () => {
     asked.current?.abort()
     proposals.value = []
     chosen.value = -1
   }
+  useEffect(() => {
+    text.value = query
+    close()
+  }, [query])
   const run = () => {
     close()
     const typed = text.value.trim()
@@ -81,6 +82,13 @@ export function QueryBox({ onAgain }: { onAgain: () => void }) {
       )
     }, PROPOSE_MS)
     gone.signal.addEventListener('abort', () => clearTimeout(start))
+  }
+  const type = (typed: string) => {
+    const { label } = proposals.value[chosen.value] ?? {}
+    proposals.value = carried(proposals.value, text.value, typed)
+    chosen.value = proposals.value.findIndex((one) => one.label === label)
+    text.value = typed
+    lookUp()
   }
   const take = (proposal: Proposal) => {
     const { start, end, insert } = proposal
@@ -154,10 +162,7 @@ export function QueryBox({ onAgain }: { onAgain: () => void }) {
               autocomplete="off"
               placeholder="error   service:cart   status:>=500   &quot;timed out&quot;   all events when empty"
               value={text.value}
-              onInput={(event) => {
-                text.value = event.currentTarget.value
-                lookUp()
-              }}
+              onInput={(event) => type(event.currentTarget.value)}
               onKeyDown={onKeyDown}
               onBlur={close}
             />

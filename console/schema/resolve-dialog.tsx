@@ -1,13 +1,13 @@
 /** What Resolve would change, and what not, before it does. */
-import { useSignal } from '@preact/signals'
 import { visibleLine } from '../../src/language/visible-text.ts'
 import { mayBeInArray } from '../../src/model/field-path.ts'
-import { callJson, failureText } from '../base/api.ts'
+import { callJson } from '../base/api.ts'
 import { fieldText, pathField } from '../base/field.ts'
 import { formatAgo, formatShare } from '../base/format.ts'
 import { Dialog } from '../parts/dialog.tsx'
 import { Failure } from '../parts/failure.tsx'
 import { tell } from '../parts/notices.tsx'
+import { useSubmit } from '../parts/submit.ts'
 import type { FieldInfo, SeenType } from './field-row.tsx'
 
 interface ResolveProps {
@@ -18,26 +18,20 @@ interface ResolveProps {
 }
 
 export function ResolveDialog({ field, streamId, onResolved, onClose }: ResolveProps) {
-  const failure = useSignal<string | undefined>(undefined)
   const path = visibleLine(field.path)
   const name = mayBeInArray(field.path) ? path : fieldText(pathField([field.path]))
   const kept = newestOf(field.seen)
   const forgotten = field.seen.filter((one) => one !== kept).map(({ type }) => type)
-  const resolve = async (event: Event) => {
-    event.preventDefault()
-    try {
-      const at = `streams/${streamId}/fields/${encodeURIComponent(field.path)}/resolve`
-      const { types } = await callJson<FieldInfo>(at, { method: 'POST' })
-      tell(`${path} is ${types.join(', ')} now, the type that was seen last`)
-      onResolved()
-      onClose()
-    } catch (cause) {
-      failure.value = failureText(cause)
-    }
-  }
+  const { onSubmit, isBusy, failure } = useSubmit(async () => {
+    const at = `streams/${streamId}/fields/${encodeURIComponent(field.path)}/resolve`
+    const { types } = await callJson<FieldInfo>(at, { method: 'POST' })
+    tell(`${path} is ${types.join(', ')} now, the type that was seen last`)
+    onResolved()
+    onClose()
+  })
   return (
     <Dialog title={`Resolve ${path}?`} onClose={onClose}>
-      <form onSubmit={(event) => void resolve(event)}>
+      <form onSubmit={onSubmit}>
         <SeenTypes field={field} kept={kept} />
         <p>
           <strong>What changes:</strong> the catalog keeps <code>{kept?.type}</code>, the type that
@@ -53,12 +47,12 @@ export function ResolveDialog({ field, streamId, onResolved, onClose }: ResolveP
           It cannot be undone, but a type that comes again counts again: while senders disagree, the
           conflict is back within a minute or two.
         </p>
-        {failure.value !== undefined && <Failure text={failure.value} />}
+        {failure !== undefined && <Failure text={failure} />}
         <div class="buttons">
           <button type="button" onClick={onClose}>
             Cancel
           </button>
-          <button type="submit" class="primary">
+          <button type="submit" class="primary" disabled={isBusy}>
             Keep {kept?.type}, forget {forgotten.join(', ')}
           </button>
         </div>

@@ -20,7 +20,7 @@ export const OFF = 'off'
 type Asked = Omit<PastSearch, 'atMs' | 'streamId'> & { readonly streamId: string | undefined }
 
 /** What was written, by us or by who knows whom. */
-export function readSearches(text: string | null): readonly PastSearch[] | undefined {
+export function readSearches(text: string | undefined): readonly PastSearch[] | undefined {
   if (text === OFF) return undefined
   try {
     const all: unknown = JSON.parse(text ?? '[]')
@@ -34,7 +34,13 @@ function isSearch(value: unknown): value is PastSearch {
   if (typeof value !== 'object' || value === null) return false
   const { streamId = '', query, from, to, clock, atMs } = value as Record<string, unknown>
   const isText = [streamId, query, from, to].every((each) => typeof each === 'string')
-  return isText && (clock === 'event_time' || clock === 'ingested_at') && typeof atMs === 'number'
+  const isLong = isText && (query as string).length > KEPT_CHARS_MAX
+  return (
+    isText &&
+    !isLong &&
+    (clock === 'event_time' || clock === 'ingested_at') &&
+    typeof atMs === 'number'
+  )
 }
 
 /** The list with one more: a query of a stream is there once, with the range that it had last. */

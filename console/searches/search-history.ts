@@ -5,26 +5,32 @@
  */
 import { signal } from '@preact/signals'
 import { clockParam } from '../base/clock.ts'
+import { keep, readKept } from '../base/kept.ts'
 import { href } from '../base/route.ts'
 import type { Ask } from '../explore/ask.ts'
 import { OFF, type PastSearch, readSearches, withSearch } from './past-searches.ts'
 
 const KEY = 'sluice.searches'
 /** The newest first; undefined: they are not kept. */
-export const pastSearches = signal(readSearches(localStorage.getItem(KEY)))
+export const pastSearches = signal(readSearches(readKept(KEY)))
+
+// What another tab forgets, or does not keep any more, is not kept by this one.
+addEventListener('storage', ({ key, newValue }) => {
+  if (key === KEY || key === null) pastSearches.value = readSearches(newValue ?? undefined)
+})
 
 /** Nothing is kept of a query that cannot be read: the caller sees to that. */
 export function rememberSearch(asked: Ask): void {
-  if (pastSearches.value !== undefined) keep(withSearch(pastSearches.value, asked, Date.now()))
+  if (pastSearches.value !== undefined) keepAll(withSearch(pastSearches.value, asked, Date.now()))
 }
 
 export function forgetSearches(): void {
-  if (pastSearches.value !== undefined) keep([])
+  if (pastSearches.value !== undefined) keepAll([])
 }
 
 /** Where they are not kept, those that were are gone. */
 export function keepSearches(isKept: boolean): void {
-  keep(isKept ? [] : undefined)
+  keepAll(isKept ? [] : undefined)
 }
 
 /** The address of the same search. */
@@ -33,17 +39,7 @@ export function searchAddress({ streamId, query, from, to, clock }: PastSearch):
   return href('explore', streamId, { q: query, from, to: to === 'now' ? undefined : to, basis })
 }
 
-function keep(all: readonly PastSearch[] | undefined): void {
+function keepAll(all: readonly PastSearch[] | undefined): void {
   pastSearches.value = all
-  tryStore(all === undefined ? OFF : JSON.stringify(all))
-}
-
-/** False where there is no room, or none for this page: then they last as long as the tab. */
-function tryStore(text: string): boolean {
-  try {
-    localStorage.setItem(KEY, text)
-    return true
-  } catch {
-    return false
-  }
+  keep(KEY, all === undefined ? OFF : JSON.stringify(all))
 }

@@ -15,7 +15,10 @@ const RELATIVE = /^(?:now)?(?:-\d+[smhdw])?$/
 
 /** Whether the range moves on with time. */
 export function isMoving({ params }: Route): boolean {
-  return RELATIVE.test(params.get('from') ?? DEFAULT_FROM) || RELATIVE.test(params.get('to') ?? '')
+  const ends = [params.get('from') ?? DEFAULT_FROM, params.get('to') ?? 'now']
+  // Of a range that is none there is nothing to choose.
+  if (ends.some((text) => momentMs(text) === undefined)) return false
+  return RELATIVE.test(ends[0]!) || RELATIVE.test(params.get('to') ?? '')
 }
 
 export function linkOf(route: Route, { isFixed, nowMs, eventId }: LinkWish): string {

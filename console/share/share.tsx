@@ -2,7 +2,7 @@
 import { signal, useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { may } from '../base/rights.ts'
-import { href, route } from '../base/route.ts'
+import { arrivals, href, route } from '../base/route.ts'
 import { findStream } from '../base/stream.ts'
 import { DEFAULT_FROM, momentMs, rangeLabel, zoneName } from '../base/time.ts'
 import { Dialog } from '../parts/dialog.tsx'
@@ -21,6 +21,13 @@ export function share(eventId?: string): void {
 }
 
 export function ShareButton() {
+  // Who goes elsewhere, by Back as well, does not share it any more.
+  useEffect(
+    () => () => {
+      sharing.value = undefined
+    },
+    [arrivals.value],
+  )
   return (
     <>
       <button type="button" id="share" title="A link to what is shown (s)" onClick={() => share()}>

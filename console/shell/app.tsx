@@ -7,6 +7,7 @@ import { closeDialog, openDialog, type Route, route } from '../base/route.ts'
 import { session } from '../base/session.ts'
 import { findStream, loadStreams, streams, streamsFailure } from '../base/stream.ts'
 import { Failure } from '../parts/failure.tsx'
+import { Guarded } from '../parts/guarded.tsx'
 import { Lacking } from '../parts/lacking.tsx'
 import { Notices } from '../parts/notices.tsx'
 import { Header } from './header.tsx'
@@ -62,7 +63,9 @@ function Frame() {
       </button>
       <Header onHelp={help} />
       <main id="main" class={current.screen === 'explore' ? 'is-whole' : ''} tabIndex={-1}>
-        <Content current={current} />
+        <Guarded of={location.hash}>
+          <Content current={current} />
+        </Guarded>
       </main>
       {isHelp && <Help onClose={() => closeDialog('help')} />}
       {isPalette.value && <Palette onClose={() => (isPalette.value = false)} />}

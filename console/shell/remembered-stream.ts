@@ -2,6 +2,7 @@
  * Which stream the page begins with when the address names none: the one that was shown last. From
  * then on the address names it, as it holds all other state.
  */
+import { keep, readKept } from '../base/kept.ts'
 import { go, href } from '../base/route.ts'
 import { findStream, streams } from '../base/stream.ts'
 
@@ -14,22 +15,22 @@ export function isNowhere(): boolean {
 }
 
 export function rememberStream(id: string): void {
-  localStorage.setItem(KEY, id)
+  keep(KEY, id)
 }
 
 /** Before the list of streams is there: what was looked at last is asked for at once. */
 export function goToRememberedStream(): void {
-  const id = localStorage.getItem(KEY)
-  if (id !== null && isNowhere()) go(href('explore', id), 'replace')
+  const id = readKept(KEY)
+  if (id !== undefined && isNowhere()) go(href('explore', id), 'replace')
 }
 
 /** With the list: the only stream if there is one, and none that is not there any more. */
 export function goToOnlyStream(): void {
   const { value: all } = streams
   if (all === undefined) return
-  const remembered = localStorage.getItem(KEY)
-  const isGone = remembered !== null && findStream(remembered) === undefined
-  if (isGone) localStorage.removeItem(KEY)
+  const remembered = readKept(KEY)
+  const isGone = remembered !== undefined && findStream(remembered) === undefined
+  if (isGone) keep(KEY, undefined)
   const isThere = isGone && location.hash === href('explore', remembered)
   if (!isThere && !isNowhere()) return
   go(href('explore', all.length === 1 ? all[0]!.id : undefined), 'replace')

@@ -5,9 +5,12 @@ import { visibleLine } from '../../src/language/visible-text.ts'
 import { call, callJson, failureText } from '../base/api.ts'
 import { formatAgo } from '../base/format.ts'
 import { may } from '../base/rights.ts'
+import { isolated } from '../base/shown-value.ts'
 import type { StreamInfo } from '../base/stream.ts'
+import { Confirm } from '../parts/confirm.tsx'
 import { Failure } from '../parts/failure.tsx'
 import { tell } from '../parts/notices.tsx'
+import { useSubmit } from '../parts/submit.ts'
 import { NewKey } from './new-key.tsx'
 
 interface Key {
@@ -23,6 +26,7 @@ export function Keys({ stream }: { stream: StreamInfo }) {
   const keys = useSignal<readonly Key[] | undefined>(undefined)
   const failure = useSignal<string | undefined>(undefined)
   const created = useSignal<string | undefined>(undefined)
+  const revoking = useSignal<Key | undefined>(undefined)
   const path = `streams/${stream.id}/keys`
   const load = async () => {
     try {
@@ -35,27 +39,16 @@ export function Keys({ stream }: { stream: StreamInfo }) {
   useEffect(() => {
     void load()
   }, [path])
-  /** Whether it worked. */
-  const change = async (run: () => Promise<void>): Promise<boolean> => {
-    try {
-      await run()
-      await load()
-      return true
-    } catch (cause) {
-      failure.value = failureText(cause)
-      return false
-    }
+  const create = async (name: string) => {
+    const body = { name: name || 'from the console' }
+    created.value = (await callJson<{ key: string }>(path, { method: 'POST', body })).key
+    await load()
   }
-  const create = (name: string) =>
-    change(async () => {
-      const body = { name: name || 'from the console' }
-      created.value = (await callJson<{ key: string }>(path, { method: 'POST', body })).key
-    })
-  const revoke = (key: Key) =>
-    change(async () => {
-      await call(`${path}/${key.id}`, { method: 'DELETE' })
-      tell(`The key ${key.prefix} is revoked`)
-    })
+  const revoke = async (key: Key) => {
+    await call(`${path}/${key.id}`, { method: 'DELETE' })
+    tell(`The key ${nameOf(key)} is revoked`)
+    await load()
+  }
   return (
     <>
       <h2>API keys</h2>
@@ -72,25 +65,41 @@ export function Keys({ stream }: { stream: StreamInfo }) {
         <NewKey key={created.value} apiKey={created.value} streamId={stream.id} />
       )}
       {keys.value !== undefined && keys.value.length > 0 && (
-        <KeyTable keys={keys.value} onRevoke={(key) => void revoke(key)} />
+        <KeyTable keys={keys.value} onRevoke={(key) => (revoking.value = key)} />
+      )}
+      {revoking.value !== undefined && (
+        <RevokeKey
+          name={nameOf(revoking.value)}
+          run={() => revoke(revoking.value!)}
+          onClose={() => (revoking.value = undefined)}
+        />
       )}
     </>
   )
 }
 
-function NewKeyForm({ onCreate }: { onCreate: (name: string) => Promise<boolean> }) {
-  const name = useSignal('')
-  const create = async () => {
-    if (await onCreate(name.value.trim())) name.value = ''
-  }
+interface RevokeProps {
+  readonly name: string
+  readonly run: () => Promise<void>
+  readonly onClose: () => void
+}
+
+function RevokeKey({ name, run, onClose }: RevokeProps) {
   return (
-    <form
-      class="inline"
-      onSubmit={(event) => {
-        event.preventDefault()
-        void create()
-      }}
-    >
+    <Confirm title={`Revoke the key ${name}?`} does="Revoke key" run={run} onClose={onClose}>
+      <p>What sends with it is refused from now on. Nobody can undo it.</p>
+    </Confirm>
+  )
+}
+
+function NewKeyForm({ onCreate }: { onCreate: (name: string) => Promise<void> }) {
+  const name = useSignal('')
+  const { onSubmit, isBusy, failure } = useSubmit(async () => {
+    await onCreate(name.value.trim())
+    name.value = ''
+  })
+  return (
+    <form class="inline" onSubmit={onSubmit}>
       <input
         class="grow"
         aria-label="Name of the new key"
@@ -100,11 +109,16 @@ function NewKeyForm({ onCreate }: { onCreate: (name: string) => Promise<boolean>
           name.value = event.currentTarget.value
         }}
       />
-      <button type="submit" class="primary">
+      <button type="submit" class="primary" disabled={isBusy}>
         New key
       </button>
+      {failure !== undefined && <Failure text={failure} />}
     </form>
   )
+}
+
+function nameOf({ name, prefix }: Key): string {
+  return visibleLine(name) || `lax_${prefix}`
 }
 
 function KeyTable({ keys, onRevoke }: { keys: readonly Key[]; onRevoke: (key: Key) => void }) {
@@ -140,7 +154,7 @@ function KeyTable({ keys, onRevoke }: { keys: readonly Key[]; onRevoke: (key: Ke
                   <button
                     type="button"
                     class="small"
-                    aria-label={`Revoke the key ${visibleLine(key.name) || key.prefix}`}
+                    aria-label={`Revoke the key ${isolated(nameOf(key))}`}
                     onClick={() => onRevoke(key)}
                   >
                     Revoke

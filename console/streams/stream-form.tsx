@@ -1,11 +1,12 @@
 /** A stream's settings: of a new one, or of one that is there. */
 import { useSignal } from '@preact/signals'
-import { callJson, failureText } from '../base/api.ts'
+import { callJson } from '../base/api.ts'
 import type { StreamInfo } from '../base/stream.ts'
 import { Dialog } from '../parts/dialog.tsx'
 import { Failure } from '../parts/failure.tsx'
 import { PathsField } from '../parts/field-input.tsx'
 import { CheckField, TextField } from '../parts/form.tsx'
+import { useSubmit } from '../parts/submit.ts'
 
 const RETENTION_PRESETS = ['3d', '7d', '30d', '90d', '1y']
 
@@ -18,42 +19,32 @@ interface StreamFormProps {
 
 export function StreamForm({ stream, onSaved, onClose }: StreamFormProps) {
   const draft = useSignal(draftOf(stream))
-  const isBusy = useSignal(false)
-  const failure = useSignal<string | undefined>(undefined)
   const change = (changes: Partial<Draft>) => {
     draft.value = { ...draft.value, ...changes }
   }
-  const save = async (event: Event) => {
-    event.preventDefault()
-    isBusy.value = true
-    try {
-      const body = settingsOf(draft.value)
-      const saved = await (stream === undefined
-        ? callJson<StreamInfo>('streams', { method: 'POST', body })
-        : callJson<StreamInfo>(`streams/${stream.id}`, { method: 'PATCH', body }))
-      await onSaved(saved)
-    } catch (cause) {
-      failure.value = failureText(cause)
-    } finally {
-      isBusy.value = false
-    }
-  }
+  const { onSubmit, isBusy, failure } = useSubmit(async () => {
+    const body = settingsOf(draft.value)
+    const saved = await (stream === undefined
+      ? callJson<StreamInfo>('streams', { method: 'POST', body })
+      : callJson<StreamInfo>(`streams/${stream.id}`, { method: 'PATCH', body }))
+    await onSaved(saved)
+  })
   const title = stream === undefined ? 'New stream' : `Settings of ${stream.name}`
   return (
     <Dialog title={title} onClose={onClose}>
-      <form onSubmit={(event) => void save(event)}>
+      <form onSubmit={onSubmit}>
         <Basics draft={draft.value} change={change} />
         <details open={stream !== undefined}>
           <summary>Redaction, caps and budgets</summary>
           <Transforms draft={draft.value} change={change} streamId={stream?.id} />
           <Caps draft={draft.value} change={change} />
         </details>
-        {failure.value !== undefined && <Failure text={failure.value} />}
+        {failure !== undefined && <Failure text={failure} />}
         <div class="buttons">
           <button type="button" onClick={onClose}>
             Cancel
           </button>
-          <button type="submit" class="primary" disabled={isBusy.value}>
+          <button type="submit" class="primary" disabled={isBusy}>
             {stream === undefined ? 'Create stream' : 'Save'}
           </button>
         </div>

@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals'
-import { call, failureText } from '../base/api.ts'
+import { call } from '../base/api.ts'
 import { formatAgo, formatBytes, formatCount, formatSeconds } from '../base/format.ts'
 import { may, mayChangeStreams } from '../base/rights.ts'
 import { go, href } from '../base/route.ts'
@@ -7,6 +7,7 @@ import { loadStreams, type StreamInfo, streams, type Usage } from '../base/strea
 import { Dialog } from '../parts/dialog.tsx'
 import { Failure } from '../parts/failure.tsx'
 import { tell } from '../parts/notices.tsx'
+import { useSubmit } from '../parts/submit.ts'
 import { Conflicts } from '../schema/conflicts.tsx'
 import { Keys } from './keys.tsx'
 import { StreamForm } from './stream-form.tsx'
@@ -91,23 +92,17 @@ function usedOf({ count, hard_cap: cap }: { count: number; hard_cap: number }): 
 /** The name has to be typed: what is deleted does not come back. */
 function DeleteDialog({ stream, onClose }: { stream: StreamInfo; onClose: () => void }) {
   const typed = useSignal('')
-  const failure = useSignal<string | undefined>(undefined)
-  const remove = async (event: Event) => {
-    event.preventDefault()
-    try {
-      await call(`streams/${stream.id}`, { method: 'DELETE' })
-      tell(`${stream.name} is deleted`)
-      // Nothing is to be asked of it any more, not even until the list is loaded anew.
-      streams.value = streams.value?.filter(({ id }) => id !== stream.id)
-      go(href('streams'))
-      await loadStreams()
-    } catch (cause) {
-      failure.value = failureText(cause)
-    }
-  }
+  const { onSubmit, isBusy, failure } = useSubmit(async () => {
+    await call(`streams/${stream.id}`, { method: 'DELETE' })
+    tell(`${stream.name} is deleted`)
+    // Nothing is to be asked of it any more, not even until the list is loaded anew.
+    streams.value = streams.value?.filter(({ id }) => id !== stream.id)
+    go(href('streams'))
+    await loadStreams()
+  })
   return (
     <Dialog title={`Delete ${stream.name}?`} onClose={onClose}>
-      <form onSubmit={(event) => void remove(event)}>
+      <form onSubmit={onSubmit}>
         <p>Its keys stop working at once, and its events are removed. Nobody can undo it.</p>
         <label class="field">
           <span>
@@ -121,12 +116,12 @@ function DeleteDialog({ stream, onClose }: { stream: StreamInfo; onClose: () => 
             }}
           />
         </label>
-        {failure.value !== undefined && <Failure text={failure.value} />}
+        {failure !== undefined && <Failure text={failure} />}
         <div class="buttons">
           <button type="button" onClick={onClose}>
             Cancel
           </button>
-          <button type="submit" class="danger" disabled={typed.value !== stream.name}>
+          <button type="submit" class="danger" disabled={isBusy || typed.value !== stream.name}>
             Delete stream
           </button>
         </div>

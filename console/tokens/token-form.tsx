@@ -1,11 +1,12 @@
 /** A new access token: what it may do, on which streams, until when. */
 import { useSignal } from '@preact/signals'
-import { callJson, failureText } from '../base/api.ts'
+import { callJson } from '../base/api.ts'
 import { ownToken, SCOPES, type Scope } from '../base/rights.ts'
 import { streams } from '../base/stream.ts'
 import { Dialog } from '../parts/dialog.tsx'
 import { Failure } from '../parts/failure.tsx'
 import { CheckField, Field, TextField } from '../parts/form.tsx'
+import { useSubmit } from '../parts/submit.ts'
 
 const ALLOWS: Readonly<Record<Scope, string>> = {
   'streams:read': 'Look at streams, usage, fields and views',
@@ -48,26 +49,16 @@ export function TokenForm({ onCreated, onClose }: TokenFormProps) {
     streamIds: [],
     days: 90,
   })
-  const isBusy = useSignal(false)
-  const failure = useSignal<string | undefined>(undefined)
   const change = (changes: Partial<Draft>) => {
     draft.value = { ...draft.value, ...changes }
   }
-  const create = async (event: Event) => {
-    event.preventDefault()
-    isBusy.value = true
-    try {
-      const body = bodyOf(draft.value)
-      onCreated((await callJson<{ token: string }>('tokens', { method: 'POST', body })).token)
-    } catch (cause) {
-      failure.value = failureText(cause)
-    } finally {
-      isBusy.value = false
-    }
-  }
+  const { onSubmit, isBusy, failure } = useSubmit(async () => {
+    const body = bodyOf(draft.value)
+    onCreated((await callJson<{ token: string }>('tokens', { method: 'POST', body })).token)
+  })
   return (
     <Dialog title="New token" onClose={onClose}>
-      <form onSubmit={(event) => void create(event)}>
+      <form onSubmit={onSubmit}>
         <TextField
           label="Name"
           value={draft.value.name}
@@ -85,12 +76,12 @@ export function TokenForm({ onCreated, onClose }: TokenFormProps) {
         />
         {!draft.value.scopes.includes('admin') && <Limit draft={draft.value} change={change} />}
         <Lifetime draft={draft.value} change={change} />
-        {failure.value !== undefined && <Failure text={failure.value} />}
+        {failure !== undefined && <Failure text={failure} />}
         <div class="buttons">
           <button type="button" onClick={onClose}>
             Cancel
           </button>
-          <button type="submit" class="primary" disabled={isBusy.value || !isWhole(draft.value)}>
+          <button type="submit" class="primary" disabled={isBusy || !isWhole(draft.value)}>
             Create token
           </button>
         </div>

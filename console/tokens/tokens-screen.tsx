@@ -1,14 +1,14 @@
 /** Access tokens: who may do what, until when, and which of them nobody uses. */
 import { useSignal } from '@preact/signals'
 import { visibleLine } from '../../src/language/visible-text.ts'
-import { call, callJson, failureText } from '../base/api.ts'
+import { call, callJson } from '../base/api.ts'
 import { formatAgo } from '../base/format.ts'
 import { useLoaded } from '../base/loaded.ts'
 import { ownToken, type TokenInfo } from '../base/rights.ts'
 import { beSignedOut } from '../base/session.ts'
 import { findStream } from '../base/stream.ts'
+import { Confirm } from '../parts/confirm.tsx'
 import { CopyButton } from '../parts/copy-button.tsx'
-import { Dialog } from '../parts/dialog.tsx'
 import { Failure } from '../parts/failure.tsx'
 import { tell } from '../parts/notices.tsx'
 import { TokenForm } from './token-form.tsx'
@@ -193,32 +193,17 @@ interface RevokeProps {
 }
 
 function RevokeDialog({ token, onRevoked, onClose }: RevokeProps) {
-  const failure = useSignal<string | undefined>(undefined)
   const isOwn = token.id === ownToken.value?.id
   const revoke = async () => {
-    try {
-      await call(`tokens/${token.id}`, { method: 'DELETE' })
-      if (isOwn) return beSignedOut('The token is revoked.')
-      tell(`The token ${nameOf(token)} is revoked`)
-      onRevoked()
-      onClose()
-    } catch (cause) {
-      failure.value = failureText(cause)
-    }
+    await call(`tokens/${token.id}`, { method: 'DELETE' })
+    if (isOwn) return beSignedOut('The token is revoked.')
+    tell(`The token ${nameOf(token)} is revoked`)
+    onRevoked()
   }
   return (
-    <Dialog title={`Revoke ${nameOf(token)}?`} onClose={onClose}>
+    <Confirm title={`Revoke ${nameOf(token)}?`} does="Revoke token" run={revoke} onClose={onClose}>
       <p>Who uses it is refused within a second. Nobody can undo it.</p>
       {isOwn && <p class="warn">▲ It is the token that you are signed in with.</p>}
-      {failure.value !== undefined && <Failure text={failure.value} />}
-      <div class="buttons">
-        <button type="button" onClick={onClose}>
-          Cancel
-        </button>
-        <button type="button" class="danger" onClick={() => void revoke()}>
-          Revoke token
-        </button>
-      </div>
-    </Dialog>
+    </Confirm>
   )
 }

@@ -2,7 +2,7 @@
  * What the totals grew by while the page was open: by seconds, where the service keeps what was
  * sent by hours.
  */
-import { useRef } from 'preact/hooks'
+import { useMemo, useRef } from 'preact/hooks'
 import { formatBytes, formatCount } from '../base/format.ts'
 import type { Refusal, Usage } from '../base/stream.ts'
 import { formatTime } from '../base/time.ts'
@@ -18,6 +18,8 @@ interface Sample {
 
 export function SinceOpened({ usage }: { usage: Usage }) {
   const samples = useSamples(usage)
+  // A chart is made anew with other figures alone: the screen is drawn more often than they come.
+  const { times, series } = useMemo(() => drawn(samples), [samples])
   const [first] = samples
   const last = samples.at(-1)
   if (first === undefined || last === undefined || samples.length < 3) {
@@ -29,11 +31,6 @@ export function SinceOpened({ usage }: { usage: Usage }) {
     )
   }
   const reasons = grown(first.usage, last.usage)
-  const steps = samples.slice(1).map((sample, at) => {
-    const before = samples[at]!
-    const seconds = (sample.ms - before.ms) / 1_000
-    return Math.max(0, sample.usage.raw_bytes - before.usage.raw_bytes) / Math.max(1, seconds)
-  })
   return (
     <>
       <h2>While this page is open</h2>
@@ -49,14 +46,19 @@ export function SinceOpened({ usage }: { usage: Usage }) {
           </span>
         ))}
       </p>
-      <TimeChart
-        times={samples.slice(1).map(({ ms }) => ms / 1_000)}
-        series={[{ label: 'bytes a second, as sent', values: steps }]}
-        format={formatBytes}
-        onRange={() => undefined}
-      />
+      <TimeChart times={times} series={series} format={formatBytes} onRange={() => undefined} />
     </>
   )
+}
+
+function drawn(samples: readonly Sample[]) {
+  const values = samples.slice(1).map((sample, at) => {
+    const before = samples[at]!
+    const seconds = (sample.ms - before.ms) / 1_000
+    return Math.max(0, sample.usage.raw_bytes - before.usage.raw_bytes) / Math.max(1, seconds)
+  })
+  const times = samples.slice(1).map(({ ms }) => ms / 1_000)
+  return { times, series: [{ label: 'bytes a second, as sent', values }] }
 }
 
 function useSamples(usage: Usage): readonly Sample[] {

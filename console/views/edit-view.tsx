@@ -12,6 +12,7 @@ import { Dialog } from '../parts/dialog.tsx'
 import { Failure } from '../parts/failure.tsx'
 import { CheckField, TextField } from '../parts/form.tsx'
 import { tell } from '../parts/notices.tsx'
+import { useSubmit } from '../parts/submit.ts'
 
 /** What is typed of a view. */
 interface Typed {
@@ -53,11 +54,9 @@ export function EditView({ streamId, view, onSaved, onClose }: EditProps) {
   const opened = typedOf(view)
   const newest = useSignal(view)
   const typed = useSignal(opened)
-  const failure = useSignal<string | undefined>(undefined)
   const path = `streams/${streamId}/views/${view.id}`
   const changed = changedOf(opened, typed.value)
-  const save = async (event: Event) => {
-    event.preventDefault()
+  const { onSubmit, isBusy, failure } = useSubmit(async () => {
     try {
       const headers = { 'If-Match': `"${newest.value.version}"` }
       const body = bodyOf(newest.value, typed.value, changed)
@@ -66,19 +65,17 @@ export function EditView({ streamId, view, onSaved, onClose }: EditProps) {
       onSaved()
       onClose()
     } catch (cause) {
-      failure.value = failureText(cause)
-      if (!(cause instanceof ApiError && cause.status === 412)) return
-      failure.value = undefined
-      newest.value = await callJson<ViewInfo>(path).catch(() => newest.value)
+      if (!(cause instanceof ApiError && cause.status === 412)) throw cause
+      newest.value = await newestOf(() => callJson<ViewInfo>(path))
     }
-  }
+  })
   const set = (more: Partial<Typed>) => {
     typed.value = { ...typed.value, ...more }
   }
   const mistake = mistakeOf(typed.value.query)
   return (
     <Dialog title={`Edit ${visibleLine(view.name)}`} onClose={onClose}>
-      <form onSubmit={(event) => void save(event)}>
+      <form onSubmit={onSubmit}>
         {TEXTS.map((name) => (
           <TextField
             key={name}
@@ -106,7 +103,7 @@ export function EditView({ streamId, view, onSaved, onClose }: EditProps) {
             }}
           />
         )}
-        {failure.value !== undefined && <Failure text={failure.value} />}
+        {failure !== undefined && <Failure text={failure} />}
         <div class="buttons">
           <button type="button" onClick={onClose}>
             Cancel
@@ -114,7 +111,7 @@ export function EditView({ streamId, view, onSaved, onClose }: EditProps) {
           <button
             type="submit"
             class="primary"
-            disabled={changed.length === 0 || mistake !== undefined}
+            disabled={isBusy || changed.length === 0 || mistake !== undefined}
           >
             {newest.value === view ? 'Save' : 'Save mine over it'}
           </button>
@@ -152,6 +149,18 @@ function Overtaken({ theirs, newest, onTake }: OvertakenProps) {
       </button>
     </div>
   )
+}
+
+/** Somebody was faster: their version. Rejects with that where it cannot be read. */
+async function newestOf(read: () => Promise<ViewInfo>): Promise<ViewInfo> {
+  try {
+    return await read()
+  } catch (cause) {
+    throw new Error(
+      'Somebody else has changed this view meanwhile, so yours is not saved; ' +
+        `what they changed cannot be read: ${failureText(cause)} Save tries again.`,
+    )
+  }
 }
 
 function mistakeOf(query: string): string | undefined {

@@ -1,12 +1,13 @@
 import { type Signal, useSignal } from '@preact/signals'
 import { visibleLine } from '../../src/language/visible-text.ts'
-import { callJson, failureText } from '../base/api.ts'
+import { callJson } from '../base/api.ts'
 import { route, setParams } from '../base/route.ts'
 import { type ViewInfo, viewOf } from '../base/view.ts'
 import { Dialog } from '../parts/dialog.tsx'
 import { Failure } from '../parts/failure.tsx'
 import { CheckField, TextField } from '../parts/form.tsx'
 import { tell } from '../parts/notices.tsx'
+import { useSubmit } from '../parts/submit.ts'
 
 interface SaveProps {
   readonly streamId: string
@@ -22,28 +23,22 @@ export function SaveView({ streamId, opened, onSaved, onClose }: SaveProps) {
   const description = useSignal(opened?.description ?? '')
   const isShared = useSignal(opened?.shared ?? true)
   const isNew = useSignal(opened === undefined)
-  const failure = useSignal<string | undefined>(undefined)
-  const save = async (event: Event) => {
-    event.preventDefault()
+  const { onSubmit, isBusy, failure } = useSubmit(async () => {
     const body = {
       name: name.value.trim(),
       description: description.value,
       shared: isShared.value,
       ...viewOf(route.value.params, opened),
     }
-    try {
-      const view = await send(streamId, isNew.value ? undefined : opened, body)
-      onClose()
-      setParams({ view: view.id }, 'replace')
-      onSaved()
-      tell(`${visibleLine(view.name)} is saved`)
-    } catch (cause) {
-      failure.value = failureText(cause)
-    }
-  }
+    const view = await send(streamId, isNew.value ? undefined : opened, body)
+    onClose()
+    setParams({ view: view.id }, 'replace')
+    onSaved()
+    tell(`${visibleLine(view.name)} is saved`)
+  })
   return (
     <Dialog title="Save this view" onClose={onClose}>
-      <form onSubmit={(event) => void save(event)}>
+      <form onSubmit={onSubmit}>
         <Settings name={name} description={description} isShared={isShared} />
         {opened !== undefined && (
           <CheckField
@@ -54,12 +49,12 @@ export function SaveView({ streamId, opened, onSaved, onClose }: SaveProps) {
             }}
           />
         )}
-        {failure.value !== undefined && <Failure text={failure.value} />}
+        {failure !== undefined && <Failure text={failure} />}
         <div class="buttons">
           <button type="button" onClick={onClose}>
             Cancel
           </button>
-          <button type="submit" class="primary">
+          <button type="submit" class="primary" disabled={isBusy}>
             Save
           </button>
         </div>

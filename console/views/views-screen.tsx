@@ -1,7 +1,7 @@
 /** The saved views of a stream: open, edit, share, delete. */
 import { useSignal } from '@preact/signals'
 import { visibleLine, visibleText } from '../../src/language/visible-text.ts'
-import { call, callJson, failureText } from '../base/api.ts'
+import { type Call, call, callJson, failureText } from '../base/api.ts'
 import { formatAgo } from '../base/format.ts'
 import { useLoaded } from '../base/loaded.ts'
 import { may } from '../base/rights.ts'
@@ -10,6 +10,7 @@ import { isolated } from '../base/shown-value.ts'
 import { findStream } from '../base/stream.ts'
 import { type ViewInfo, viewParams } from '../base/view.ts'
 import { ChooseStream } from '../parts/choose-stream.tsx'
+import { Confirm } from '../parts/confirm.tsx'
 import { Failure } from '../parts/failure.tsx'
 import { tell } from '../parts/notices.tsx'
 import { EditView } from './edit-view.tsx'
@@ -32,6 +33,7 @@ export function ViewsScreen({ streamId }: { streamId: string | undefined }) {
 function ViewList({ streamId }: { streamId: string }) {
   const turn = useSignal(0)
   const edited = useSignal<ViewInfo | undefined>(undefined)
+  const deleted = useSignal<ViewInfo | undefined>(undefined)
   const path = `streams/${streamId}/views`
   const { value, failure } = useLoaded(
     path,
@@ -43,18 +45,17 @@ function ViewList({ streamId }: { streamId: string }) {
   if (value.views.length === 0) {
     return <p class="empty">No view is saved yet: look for something in Explore, then save it.</p>
   }
-  const change = async (view: ViewInfo, method: 'PATCH' | 'DELETE') => {
+  const change = async (view: ViewInfo, how: Call) => {
     try {
-      await call(`${path}/${view.id}`, {
-        method,
-        headers: { 'If-Match': `"${view.version}"` },
-        ...(method === 'PATCH' && { body: { shared: !view.shared } }),
-      })
-      if (method === 'DELETE') tell(`${isolated(visibleLine(view.name))} is deleted`)
-    } catch (cause) {
-      tell(failureText(cause) ?? '', true)
+      const headers = { 'If-Match': `"${view.version}"` }
+      await call(`${path}/${view.id}`, { ...how, headers })
+    } finally {
+      turn.value++
     }
-    turn.value++
+  }
+  const share = (view: ViewInfo) => {
+    const body = { shared: !view.shared }
+    change(view, { method: 'PATCH', body }).catch((cause) => tell(failureText(cause) ?? '', true))
   }
   return (
     <div class="scroll">
@@ -78,8 +79,8 @@ function ViewList({ streamId }: { streamId: string }) {
               view={view}
               address={href('explore', streamId, viewParams(view))}
               onEdit={() => (edited.value = view)}
-              onShare={() => void change(view, 'PATCH')}
-              onDelete={() => void change(view, 'DELETE')}
+              onShare={() => share(view)}
+              onDelete={() => (deleted.value = view)}
             />
           ))}
         </tbody>
@@ -92,7 +93,36 @@ function ViewList({ streamId }: { streamId: string }) {
           onClose={() => (edited.value = undefined)}
         />
       )}
+      {deleted.value !== undefined && (
+        <DeleteView
+          view={deleted.value}
+          run={() => change(deleted.value!, { method: 'DELETE' })}
+          onClose={() => (deleted.value = undefined)}
+        />
+      )}
     </div>
+  )
+}
+
+interface DeleteProps {
+  readonly view: ViewInfo
+  readonly run: () => Promise<void>
+  readonly onClose: () => void
+}
+
+function DeleteView({ view, run, onClose }: DeleteProps) {
+  const name = isolated(visibleLine(view.name))
+  const remove = async () => {
+    await run()
+    tell(`${name} is deleted`)
+  }
+  return (
+    <Confirm title={`Delete the view ${name}?`} does="Delete view" run={remove} onClose={onClose}>
+      <p>
+        {view.shared ? 'It is gone for everybody who sees the stream.' : 'Only its maker sees it.'}{' '}
+        No event is deleted. Nobody can undo it.
+      </p>
+    </Confirm>
   )
 }
 

@@ -20,7 +20,8 @@ import type { RuleSettings } from '../store/alerts/rule.ts'
 import type { AggregateResult } from '../store/projection/reads/aggregate-store.ts'
 import { isOfSmall } from './condition.ts'
 import type { SeenGroup, SeenWindow } from './decide-window.ts'
-import { taskOf, windowMembers } from './rule-settings.ts'
+import { beforeMsOf, comparedWith, ratio } from './relative-to.ts'
+import { isOfCounts, taskOf, windowMembers } from './rule-settings.ts'
 
 export type AskDeps = Pick<AggregateDeps, 'openStreams' | 'runAggregate'>
 
@@ -35,8 +36,8 @@ export interface WindowQuestion {
   readonly timeoutMs: number
 }
 
-/** Each rule has an aggregate, and all of them count events. */
-export const ASKED_TOGETHER_MAX = QUERY_AGGREGATES_MAX - 1
+/** Each rule has an aggregate; all of them count events, and may have a common divisor. */
+export const ASKED_TOGETHER_MAX = QUERY_AGGREGATES_MAX - 2
 
 /** Values of groups are told and compared up to so many characters. */
 const VALUE_CHARS_MAX = 1_024
@@ -133,14 +134,37 @@ async function askTogether(
     const text = 'the query may mean fields that a stream has past its caps: it would miss events'
     throw new IngestError('unavailable', text)
   }
-  const task = { ...request, ...counted, streams: sources, textCharsMax: VALUE_CHARS_MAX }
-  const result = await deps.runAggregate(task, signal)
-  // Which groups are the first depends on the window, and on what is judged.
-  const isOther = result.isEstimated || result.groups > ALERT_GROUPS_MAX
-  if ((isMany || rules.length > 1) && isOther) return undefined
-  return ends.map((end, index) => {
+  const ask = async (asked: AggregateRequest) => {
+    const task = { ...asked, ...counted, streams: sources, textCharsMax: VALUE_CHARS_MAX }
+    const result = await deps.runAggregate(task, signal)
+    // Which groups are the first depends on the window, and on what is judged.
+    const isOther = result.isEstimated || result.groups > ALERT_GROUPS_MAX
+    return (isMany || rules.length > 1) && isOther ? undefined : result
+  }
+  const result = await ask(request)
+  if (result === undefined) return undefined
+  const seen = ends.map((end, index) => {
     const bucket = isMany ? index : undefined
     return rules.map((settings, place) => windowOf(settings, result, { end, bucket, place }))
+  })
+  const beforeMs = beforeMsOf(rules[0]!) ?? 0
+  if (beforeMs === 0) return seen
+  const range = { fromMs: fromMs - beforeMs, endMs: endMs - beforeMs, timeoutMs }
+  // What retention has removed is nothing to compare with, and part of it would be misleading.
+  const isRemoved = sources.some(({ removedBefore }) => removedBefore > segmentIdAt(range.fromMs))
+  if (isRemoved && isMany) return undefined
+  const was = isRemoved
+    ? undefined
+    : await ask(requestOf(rules, range, isMany ? windowMs : undefined))
+  if (was === undefined && !isRemoved) return undefined
+  return seen.map((windows, index) => {
+    const bucket = isMany ? index : undefined
+    return windows.map((window, place) => {
+      const settings = rules[place]!
+      const of = { end: window.endMs - beforeMs, bucket, place }
+      const earlier = was === undefined ? [] : windowOf(settings, was, of).groups
+      return comparedWith(window, earlier, isOfCounts(settings))
+    })
   })
 }
 
@@ -152,10 +176,12 @@ function requestOf(
   const settings = rules[0]!
   const isGrouped = settings.group_by.length > 0
   const judged = rules.map(({ aggregate }, place) => ({ ...aggregate, as: `${VALUE} ${place}` }))
+  const windowed = windowMembers(settings, range)
+  const [, ...divisors] = windowed.aggregates as readonly object[]
   return readAggregateRequest(
     {
-      ...windowMembers(settings, range),
-      aggregates: [...judged, { fn: 'count', as: EVENTS }],
+      ...windowed,
+      aggregates: [...judged, ...divisors, { fn: 'count', as: EVENTS }],
       group_by: [
         ...settings.group_by,
         ...(bucketMs === undefined ? [] : [{ bucket: `${bucketMs}ms` }]),
@@ -175,17 +201,21 @@ function windowOf(
   of: { readonly end: number; readonly bucket: number | undefined; readonly place: number },
 ): SeenWindow {
   const { windowMs } = taskOf(settings)
-  const isRate = settings.aggregate.fn === 'rate'
+  const { aggregate, relative_to: relative } = settings
+  const scaled = (json: string | undefined, fn: string | undefined) => {
+    const number = json === undefined ? undefined : numberOf(json)
+    return fn === 'rate' && number !== undefined ? number / (windowMs / 1_000) : number
+  }
   const groups: SeenGroup[] = []
   for (const { bucket, group, values } of result.rows) {
     if (bucket !== of.bucket) continue
     const events = Number(values.at(-1))
     if (events === 0) continue // Without groups there is a row all the same.
-    const value = values[of.place]
-    const number = value === undefined ? undefined : numberOf(value)
+    const value = scaled(values[of.place], aggregate.fn)
+    const isShare = relative?.fn !== undefined
     groups.push({
       groupJson: `[${group.map(groupJson).join(',')}]`,
-      value: isRate && number !== undefined ? number / (windowMs / 1_000) : number,
+      value: isShare ? ratio(value, scaled(values.at(-2), relative.fn)) : value,
       events,
     })
   }

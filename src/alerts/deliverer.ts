@@ -1,36 +1,50 @@
 /**
- * Sends what was decided: at least once, each message always under the same Idempotency-Key, and of
- * one rule and group in their order. What may work later is tried for a day, after pauses of 1 s to
- * 5 min; anything else is dead at once, is listed, and can be sent again.
+ * Makes messages of what was decided, and sends them: at least once, each always under the same
+ * Idempotency-Key and with the same alerts, and of one rule and channel in their order. What may
+ * work later is tried for a day, after pauses of 1 s to 5 min; anything else is dead at once, is
+ * listed, and can be sent again.
  */
 import { ALERT_DELIVERY_MS_MAX } from '../limits.ts'
 import type { DueMessage, OutboxStore } from '../store/alerts/outbox-store.ts'
-import { AddressRefusedError, type WebhookAnswer, type WebhookRequest } from './post-webhook.ts'
+import type { QueueFacts } from '../store/alerts/queue-facts.ts'
+import type { QueueStore } from '../store/alerts/queue-store.ts'
+import { StoreError } from '../store/store-error.ts'
+import { AddressRefusedError } from './allowed-address.ts'
+import type { SendAnswer, SendMessage } from './channels/send-answer.ts'
+import { planMessages } from './messages/plan-messages.ts'
 import { repeat } from './repeat.ts'
-import { signatureOf, webhookBody } from './webhook-body.ts'
+import { isOverdue, problemOf } from './rule-settings.ts'
+import { messageOf, webhookBody } from './webhook-body.ts'
 
 const ROUND_MS = 1_000
 /** Messages of one round; those of different groups are sent at the same time. */
 const SENT_AT_ONCE = 16
+/** Rules and channels of one round that are looked at for something to tell, one after another. */
+const LOOKED_AT_MAX = 64
+/** What cannot be looked at is tried again after this. */
+const LOOK_AGAIN_MS = 60_000
 const RETRY_MS_MIN = 1_000
 const RETRY_MS_MAX = 300_000
 const RETRY_AFTER_MS_MAX = 3_600_000
-const RETRIED = [408, 425, 429]
 
 export type DeliveryOutcome = 'delivered' | 'retry' | 'dead'
 
 export interface DelivererParts {
-  readonly outbox: Pick<OutboxStore, 'readDue' | 'setDelivered' | 'setDead' | 'retryIn'>
+  readonly queues: Pick<QueueStore, 'readDue' | 'look' | 'postpone'>
+  readonly outbox: Pick<OutboxStore, 'readDue' | 'finish' | 'setDelivered' | 'setDead' | 'retryIn'>
+  /** The text of a message with its sample events. */
+  readonly addSamples: (message: DueMessage, signal: AbortSignal) => Promise<string>
+  /** Where people reach the service; undefined: nobody knows. */
+  readonly publicUrl: string | undefined
   readonly isWorker: () => boolean
-  readonly post: (request: WebhookRequest, signal: AbortSignal) => Promise<WebhookAnswer>
-  readonly nowMs: () => number
+  readonly send: SendMessage
   readonly onOutcome: (outcome: DeliveryOutcome) => void
   readonly onError: (cause: unknown) => void
 }
 
 /** What became of a try. */
 type Result =
-  | { readonly outcome: 'delivered' }
+  | { readonly outcome: 'delivered'; readonly error?: string | undefined }
   | { readonly outcome: 'dead'; readonly error: string }
   | { readonly outcome: 'retry'; readonly error: string; readonly afterMs: number }
 
@@ -59,59 +73,82 @@ export class Deliverer {
     await this.#running
   }
 
-  /** Tries what is due; how many. */
+  /** Tells what there is to tell, and tries what is due; how much that was. */
   async round(): Promise<number> {
+    const made = await this.#makeMessages()
     const due = await this.#parts.outbox.readDue(SENT_AT_ONCE)
     // All of them end before the round does: what is under way is not begun again beside it.
     const ended = await Promise.allSettled(due.map((message) => this.#deliver(message)))
     const failed = ended.find(({ status }) => status === 'rejected')
     if (failed?.status === 'rejected') throw failed.reason
-    return due.length
+    return made + due.length
   }
 
-  async #deliver(message: DueMessage): Promise<void> {
+  async #makeMessages(): Promise<number> {
+    const { queues, publicUrl, onError } = this.#parts
+    let made = 0
+    for (const key of await queues.readDue(LOOKED_AT_MAX)) {
+      if (this.#stopping.signal.aborted) break
+      try {
+        made += await queues.look(key, (facts) => {
+          return planMessages(facts, { isCurrent: isCurrent(facts), publicUrl })
+        })
+      } catch (cause) {
+        if (cause instanceof StoreError) throw cause
+        // It holds up nobody else.
+        onError(cause)
+        await queues.postpone(key, LOOK_AGAIN_MS)
+      }
+    }
+    return made
+  }
+
+  async #deliver(due: DueMessage): Promise<void> {
     const { outbox, onOutcome } = this.#parts
-    const { messageId } = message
+    const { messageId } = due
+    const message = await this.#finished(due)
     const result = await this.#try(message)
     if (this.#stopping.signal.aborted && result.outcome !== 'delivered') return
-    if (result.outcome === 'delivered') await outbox.setDelivered(messageId)
+    if (result.outcome === 'delivered') await outbox.setDelivered(messageId, result.error)
     else if (result.outcome === 'dead') await outbox.setDead(messageId, result.error)
     else await outbox.retryIn(messageId, result.afterMs, result.error)
     onOutcome(result.outcome)
+  }
+
+  /** Before the first try, so that all say the same: what was stored first counts. */
+  async #finished(message: DueMessage): Promise<DueMessage> {
+    if (message.isFinal || message.target === undefined) return message
+    const { outbox, addSamples } = this.#parts
+    const content = await addSamples(message, this.#stopping.signal)
+    return { ...message, content: await outbox.finish(message.messageId, content), isFinal: true }
   }
 
   async #try(message: DueMessage): Promise<Result> {
     const { target, attempts, ageMs } = message
     if (target === undefined) return { outcome: 'dead', error: 'there is no channel of this name' }
     try {
-      const answer = await this.#parts.post(this.#request(message, target), this.#stopping.signal)
-      return judge(answer, attempts, ageMs)
+      const { signal } = this.#stopping
+      const [content, text] = [messageOf(message), webhookBody(message)]
+      return judge(await this.#parts.send(target, content, signal, text), attempts, ageMs)
     } catch (cause) {
       const error = cause instanceof Error ? cause.message : 'no answer'
       if (cause instanceof AddressRefusedError) return { outcome: 'dead', error }
       return later(error, attempts, ageMs)
     }
   }
-
-  #request(message: DueMessage, target: NonNullable<DueMessage['target']>): WebhookRequest {
-    const { url, secret, allowsPrivate } = target
-    const body = webhookBody(message)
-    const seconds = Math.floor(this.#parts.nowMs() / 1_000)
-    const signed = secret && { 'Sluice-Signature': signatureOf(secret, seconds, body) }
-    const headers = { 'Content-Type': 'application/json', 'User-Agent': 'sluice' }
-    return {
-      ...{ url, allowsPrivate, body },
-      headers: { ...headers, 'Idempotency-Key': message.key, ...signed },
-    }
-  }
 }
 
-function judge({ status, retryAfterS }: WebhookAnswer, attempts: number, ageMs: number): Result {
-  if (status >= 200 && status < 300) return { outcome: 'delivered' }
-  const error = `it answered ${status}`
-  if (status < 500 && !RETRIED.includes(status)) return { outcome: 'dead', error }
-  const asked = Math.min(RETRY_AFTER_MS_MAX, (retryAfterS ?? 0) * 1_000)
-  return later(error, attempts, ageMs, asked)
+/** What is known of a rule's groups is of now, or nobody will know better soon. */
+function isCurrent({ rule, nowMs }: QueueFacts): boolean {
+  if (rule === undefined) return false
+  return rule.isTold || problemOf(rule.settings) !== undefined || !isOverdue(rule, nowMs)
+}
+
+function judge(answer: SendAnswer, attempts: number, ageMs: number): Result {
+  const { outcome, error = 'no answer', retryAfterS = 0 } = answer
+  if (outcome === 'delivered') return { outcome, error: answer.error }
+  if (outcome === 'refused') return { outcome: 'dead', error }
+  return later(error, attempts, ageMs, Math.min(RETRY_AFTER_MS_MAX, retryAfterS * 1_000))
 }
 
 function later(error: string, attempts: number, ageMs: number, askedMs = 0): Result {

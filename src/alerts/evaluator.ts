@@ -27,7 +27,7 @@ import {
 } from './ask-windows.ts'
 import { AskingTurns } from './asking-turns.ts'
 import type { Memories } from './decide-window.ts'
-import { judgedOf, questionOf, taskOf } from './rule-settings.ts'
+import { isOverdue, judgedOf, questionOf, taskOf } from './rule-settings.ts'
 import { decisionOf, gapOf, memoriesOf } from './stored-decision.ts'
 import { lastEnd, planWindows, type WindowPlan } from './windows.ts'
 
@@ -37,8 +37,6 @@ const WAITING_MS = 250
 /** Rules of one round, and those that are asked for at a time. */
 const DUE_RULES_MAX = 2_000
 const ASKED_AT_ONCE = 4
-/** A rule that cannot be evaluated for so many intervals is told. */
-export const FAILING_INTERVALS = 3
 const RETRY_MS_MIN = 1_000
 const RETRY_MS_MAX = 60_000
 
@@ -331,12 +329,6 @@ function onceEach(streamsOf: EvaluatorParts['streamsOf']): EvaluatorParts['strea
     found.set(key, known)
     return known
   }
-}
-
-/** Its next window is over for more than three intervals. */
-function isOverdue({ settings, cursorMs }: Rule, nowMs: number): boolean {
-  const { everyMs, delayMs } = taskOf(settings)
-  return nowMs - (cursorMs + everyMs + delayMs) >= FAILING_INTERVALS * everyMs
 }
 
 function lagOf(rules: readonly Rule[], nowMs: number): number {

@@ -11,7 +11,8 @@ import { type AskDeps, askWindows, NotYetError, RemovedError } from './ask-windo
 import { decideWindow, type SeenWindow } from './decide-window.ts'
 import { taskOf } from './rule-settings.ts'
 
-const OPEN_MAX = 1_000
+/** Of one look. */
+const OPEN_MAX = { rules: 50, windows: 50 }
 
 export interface LateLookParts {
   readonly decisions: Pick<DecisionStore, 'readOpen' | 'correct'>

@@ -14,9 +14,10 @@ import { formatDuration, tryParseDuration } from '../model/duration.ts'
 import { AGGREGATE_PROPERTIES, readAggregateRequest } from '../read/aggregate/aggregate-request.ts'
 import type { ReadMembers } from '../read/read-request.ts'
 import { QUERY_TEXT, READ_PROPERTIES, STREAMS } from '../read/schemas.ts'
-import type { RuleSettings } from '../store/alerts/rule.ts'
+import type { Rule, RuleSettings } from '../store/alerts/rule.ts'
 import { isOfSmall, OPERATORS } from './condition.ts'
 import { type Judgement, NO_DATA } from './decide-window.ts'
+import { assertRelative } from './relative-to.ts'
 
 const DAY_MS = 86_400_000
 const SEVERITIES = ['info', 'warning', 'critical'] as const
@@ -46,6 +47,14 @@ export const RULE_PROPERTIES = {
   aggregate: {
     ...AGGREGATE_PROPERTIES.aggregates.items,
     description: 'What is judged of each window, as in a query; the count when left out',
+  },
+  relative_to: {
+    type: 'object',
+    properties: {
+      ...AGGREGATE_PROPERTIES.aggregates.items.properties,
+      before: duration('1w', 'The same, of the window so long before; a multiple of `every`'),
+    },
+    description: 'What the value is divided by: another aggregate of the window, or `before`',
   },
   group_by: {
     type: 'array',
@@ -98,7 +107,10 @@ export const RULE_PROPERTIES = {
     default: 'warning',
     description: 'How bad it is that it fires',
   },
-  repeat: duration('4h', 'How often it is told that a group still fires; `0s`: never'),
+  repeat: duration(
+    '4h',
+    'After a delivery, until it is told again that a group still fires; `0s`: never',
+  ),
   send_resolved: { type: 'boolean', default: true, description: 'Whether that is told, too' },
   labels: { ...TEXTS, default: {}, description: 'Added to what is told, for who routes it' },
   annotations: { ...TEXTS, default: {}, description: 'The same for who reads it' },
@@ -165,6 +177,7 @@ export function readRuleSettings(members: ReadMembers): RuleSettings {
   assertTexts('annotations', settings.annotations)
   readZeroOrDuration('repeat', settings.repeat)
   const task = taskOf(settings)
+  assertRelative(settings, task.everyMs)
   if (settings.for.of > settings.for.in) throw malformed('"for.of" is over "for.in"')
   if (!isOfEvents && task.delayMs > 0) {
     throw malformed('"delay" is for "time_basis": "event_time"; receipt needs none')
@@ -189,7 +202,6 @@ export function taskOf(settings: RuleSettings): RuleTask {
     const limit = `${formatDuration(ALERT_DELAY_MS_MAX)} (ALERT_DELAY_MS_MAX)`
     throw malformed(`"delay" must be at most ${limit}`)
   }
-  const { fn } = settings.aggregate
   return {
     windowMs,
     everyMs,
@@ -199,9 +211,26 @@ export function taskOf(settings: RuleSettings): RuleTask {
     keepFiring: settings.keep_firing,
     condition: settings.condition,
     noData: settings.no_data,
-    isCount: fn === 'count' || fn === 'rate' || fn === 'uniq',
+    isCount: settings.relative_to === undefined && isOfCounts(settings),
     isGrouped: settings.group_by.length > 0,
   }
+}
+
+/** Whether nothing counts as 0. */
+export function isOfCounts({ aggregate: { fn } }: RuleSettings): boolean {
+  return fn === 'count' || fn === 'rate' || fn === 'uniq'
+}
+
+/** A rule that cannot be evaluated for so many intervals is told. */
+export const FAILING_INTERVALS = 3
+
+/** Its next window is over for more than three intervals. */
+export function isOverdue(
+  { settings, cursorMs }: Pick<Rule, 'settings' | 'cursorMs'>,
+  nowMs: number,
+): boolean {
+  const { everyMs, delayMs } = taskOf(settings)
+  return nowMs - (cursorMs + everyMs + delayMs) >= FAILING_INTERVALS * everyMs
 }
 
 /** Why a rule cannot be evaluated (any more); undefined when it can. */
@@ -215,17 +244,22 @@ export function problemOf(settings: RuleSettings): string | undefined {
   }
 }
 
+/** Not what anybody calls an aggregate. */
+export const DIVISOR = 'relative to'
+
 /** Of the query that asks for one window. */
 export function windowMembers(
-  { query, aggregate, group_by: groupBy, time_basis: timeBasis }: RuleSettings,
+  rule: RuleSettings,
   { fromMs, endMs }: { readonly fromMs: number; readonly endMs: number },
 ): ReadMembers {
+  const { query, aggregate, relative_to: relative, group_by: groupBy, time_basis: basis } = rule
+  const isOther = relative !== undefined && relative.before === undefined
   return {
     query,
-    time_basis: timeBasis,
+    time_basis: basis,
     from: new Date(fromMs).toISOString(),
     to: new Date(endMs).toISOString(),
-    aggregates: [aggregate],
+    aggregates: isOther ? [aggregate, { ...relative, as: DIVISOR }] : [aggregate],
     group_by: groupBy,
   }
 }
@@ -233,7 +267,7 @@ export function windowMembers(
 /** Rules that have it in common are asked together, whatever they judge, and how. */
 export function questionOf(settings: RuleSettings): readonly unknown[] {
   const { query, group_by: groupBy, window, every, time_basis: basis, delay } = settings
-  return [query, groupBy, window, every, basis, delay]
+  return [query, groupBy, window, every, basis, delay, settings.relative_to]
 }
 
 /** What is judged: rules with another one in common have another aggregate. */
@@ -245,10 +279,10 @@ export function judgedOf({ aggregate, condition }: RuleSettings): string {
 export function isOtherQuestion(a: RuleSettings, b: RuleSettings): boolean {
   const asked = (settings: RuleSettings) => {
     const { streams, query, aggregate, group_by, condition, window, every, delay } = settings
-    const { for: patience, keep_firing, no_data, time_basis } = settings
+    const { for: patience, keep_firing, no_data, time_basis, relative_to } = settings
     return JSON.stringify([
       ...[streams, query, aggregate, group_by, condition, window, every, delay],
-      ...[patience, keep_firing, no_data, time_basis],
+      ...[patience, keep_firing, no_data, time_basis, relative_to],
     ])
   }
   return asked(a) !== asked(b)

@@ -18,13 +18,12 @@ import { ALERTS_STREAM } from './rule-streams.ts'
 
 const ROUND_MS = 1_000
 const RETRY_MS_MAX = 60_000
-const PAGE = 1_000
 
 export interface PublisherParts {
   readonly store: Pick<TransitionStore, 'readUnpublished' | 'setPublished'>
   /** Whether this node evaluates: then it publishes as well. */
   readonly isWorker: () => boolean
-  readonly control: Pick<ControlStore, 'listStreams' | 'createStream'>
+  readonly control: Pick<ControlStore, 'findStreamNamed' | 'createStream'>
   readonly ingest: IngestEvents
   readonly onError: (cause: unknown, failures: number) => void
 }
@@ -91,13 +90,8 @@ export class TransitionPublisher {
 
   async #streamOf(owner: string): Promise<Stream> {
     const { control } = this.#parts
-    for (let after = 0; ; ) {
-      const page = await control.listStreams(owner, { after, limit: PAGE })
-      const found = page.find(({ name }) => name === ALERTS_STREAM)
-      if (found !== undefined) return found
-      if (page.length < PAGE) break
-      after = page.at(-1)!.streamId
-    }
+    const found = await control.findStreamNamed(owner, ALERTS_STREAM)
+    if (found !== undefined) return found
     return await control.createStream(owner, readNewSettings({ name: ALERTS_STREAM }))
   }
 }

@@ -24,6 +24,7 @@ import { openDataDirectory } from '../machine/data-directory.ts'
 import { WaitingSegments } from '../materialize/waiting-segments.ts'
 import { WorkerPool } from '../pool/pool.ts'
 import { quarantineIn } from '../pool/quarantine.ts'
+import { prometheusRoutes } from '../prometheus/prometheus-routes.ts'
 import { ingestNeedsAllCores } from '../read/lanes.ts'
 import { serveRoutes } from '../serve/routes.ts'
 import { Health } from '../telemetry/health.ts'
@@ -101,15 +102,22 @@ interface Starting extends LoadedEngine, AppEvents {
   readonly stopAll: () => Promise<void>
 }
 
+async function assertPortsFree({ host, port, otlpGrpcPort }: Config): Promise<void> {
+  await assertCanListen(host, port)
+  if (otlpGrpcPort === undefined) return
+  const options = '--host and --otlp-grpc-port (SLUICE_HOST, SLUICE_OTLP_GRPC_PORT)'
+  await assertCanListen(host, otlpGrpcPort, options)
+}
+
 async function start(context: Context, { engine, onStarting, stopAll }: Starting): Promise<App> {
   const { config, log, metrics, health, stoppers } = context
   const directory = await openDataDirectory(config.dataDir, log)
   stoppers.push(() => directory.close())
-  await assertCanListen(config.host, config.port)
+  await assertPortsFree(config)
   onStarting()
   const stores = await openStores(context, directory)
   const plane = startControl(context, stores)
-  const { control, credentials } = plane
+  const { control, credentials, streams } = plane
   const pool = startPool(context, directory.path)
   const waiting = new WaitingSegments()
   const watch = new ReadWatch({ metrics, health, log, nowMs: () => performance.now() })
@@ -127,13 +135,13 @@ async function start(context: Context, { engine, onStarting, stopAll }: Starting
   const ingestParts = { ...plane, pool, cell, tails, isStopping: () => isStopping }
   const { routes: ingestRoutes, ingestByAgent } = await startIngest(context, ingestParts)
   const views = watch.watchAll('views', plane.views)
-  const { streams } = plane
   const reading = createReading(context, { reads, waiting, isClickHouseEmbedded, pool, streams })
   const guard = createGuard(context, credentials)
   const alerts = startAlerts(context, stores, { reading, control, ingest: ingestByAgent })
   const routes = describeRoutes(version, [
     ...ingestRoutes,
     ...serveRoutes({ ...guard, ...browsers, ...reading, control, views, tails, alerts }),
+    ...prometheusRoutes({ ...guard, lane: reading.lanes.lists, ...alerts }),
     ...createElasticRoutes(context, { guard, reading, credentials }),
     ...createAgentRoutes(context, { guard, reading, pool, tails, ingestByAgent, alerts }),
     ...createTelemetryRoutes(health, metrics),

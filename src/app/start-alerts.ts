@@ -1,23 +1,34 @@
 /** Builds what evaluates rules of alerts and writes down what becomes of them. */
 import type { ExplainAlertDeps } from '../agents/explain-alert.ts'
+import { createSender } from '../alerts/channels/channel-kinds.ts'
 import { Deliverer, type DelivererParts } from '../alerts/deliverer.ts'
 import { Evaluator, type EvaluatorObserver } from '../alerts/evaluator.ts'
+import { Heartbeats } from '../alerts/heartbeats.ts'
 import { lookAgain } from '../alerts/late-look.ts'
+import { addSamples, type SampleDeps } from '../alerts/messages/read-samples.ts'
 import { postWebhook } from '../alerts/post-webhook.ts'
 import { repeat } from '../alerts/repeat.ts'
 import { streamsOfRule } from '../alerts/rule-streams.ts'
 import { TransitionPublisher } from '../alerts/transition-publisher.ts'
+import { IngestError } from '../errors.ts'
 import type { IngestEvents } from '../model/batch/agent-events.ts'
+import type { Stream } from '../model/stream.ts'
 import { openStreamsBy } from '../read/open-streams.ts'
+import { search } from '../read/search/search.ts'
 import type { ChannelRoutesDeps } from '../serve/alert-channels.ts'
+import type { SilenceRoutesDeps } from '../serve/alerts/silences.ts'
 import type { AlertParts as RuleParts } from '../serve/alerts.ts'
+import { ActiveStore } from '../store/alerts/active-store.ts'
+import { type AlertCounts, AlertCountsStore } from '../store/alerts/alert-counts.ts'
 import { ChannelStore } from '../store/alerts/channel-store.ts'
 import { ClosingStore } from '../store/alerts/closing-store.ts'
 import { DecisionStore } from '../store/alerts/decision-store.ts'
-import { OutboxStore } from '../store/alerts/outbox-store.ts'
+import { type DueMessage, OutboxStore } from '../store/alerts/outbox-store.ts'
 import { readOwnerRights } from '../store/alerts/owner-rights.ts'
+import { QueueStore } from '../store/alerts/queue-store.ts'
 import type { Rule } from '../store/alerts/rule.ts'
 import { RuleStore } from '../store/alerts/rule-store.ts'
+import { SilenceStore } from '../store/alerts/silence-store.ts'
 import { TransitionStore } from '../store/alerts/transition-store.ts'
 import { WindowStore } from '../store/alerts/window-store.ts'
 import type { ControlStore } from '../store/control/control-store.ts'
@@ -34,11 +45,18 @@ const ALERTS_STATEMENT_MS_MAX = 30_000
 /** How long decisions, transitions and messages are kept. */
 export const ALERT_HISTORY_MS = 30 * 24 * 3_600_000
 const LOOK_BACK_MS = 30_000
+const COUNT_MS = 15_000
 const FORGET_ROWS_MAX = 10_000
+/** An evaluator that did not look for due windows for so long is not alive. */
+const ALIVE_MS = 30_000
 /** Who asks in the lane: no token has it. */
 const ASKER = 0
 
-type RouteParts = RuleParts & ChannelRoutesDeps['alerts'] & Pick<AgentParts, 'streamsOf'>
+type RouteParts = RuleParts &
+  ChannelRoutesDeps['alerts'] &
+  SilenceRoutesDeps['alerts'] & {
+    readonly active: ActiveStore
+  } & Pick<AgentParts, 'streamsOf'>
 type AgentParts = ExplainAlertDeps['alerts']
 
 interface AlertParts {
@@ -75,7 +93,7 @@ export function startAlerts(context: Context, stores: Stores, parts: AlertParts)
     streams: parts.reading.streams,
     readRights: (owner: string) => readOwnerRights(stores.reads.postgres, owner),
   }
-  const observer = evaluatorObserver(context, lock)
+  const { isAlive, ...observer } = evaluatorObserver(context, lock)
   const streamsOf = (rule: Rule) => streamsOfRule(rights, rule)
   const evaluator = new Evaluator({
     ...{ lock, decisions, closing, streamsOf, ask, observer },
@@ -96,10 +114,17 @@ export function startAlerts(context: Context, stores: Stores, parts: AlertParts)
   const late = { closing, decisions, streamsOf, ask, onFailed: observer.onFailed }
   const looking = lookBack(context, lock, late, ending.signal)
   const outbox = new OutboxStore(postgres)
+  const rules = new RuleStore(postgres)
+  const send = createSender({ nowMs: Date.now })
   const deliverer = new Deliverer({
-    ...{ outbox, isWorker: () => lock.isHeld, post: postWebhook, nowMs: Date.now },
+    ...{ outbox, isWorker: () => lock.isHeld, send },
+    queues: new QueueStore(postgres),
+    addSamples: sampleReader(parts.reading, rules, streamsOf),
+    publicUrl: context.config.publicUrl,
     ...deliveryObserver(context),
   })
+  const store = new AlertCountsStore(postgres)
+  watchAlerts(context, { store, isWorker: () => lock.isHeld, isAlive })
   evaluator.start()
   publisher.start()
   deliverer.start()
@@ -112,12 +137,35 @@ export function startAlerts(context: Context, stores: Stores, parts: AlertParts)
   })
   const { reads } = stores
   return {
-    rules: new RuleStore(postgres),
+    rules,
+    silences: new SilenceStore(postgres),
     transitions: new TransitionStore(reads.postgres),
     windows: new WindowStore(reads.postgres),
+    active: new ActiveStore(reads.postgres),
     channels: new ChannelStore(postgres),
-    outbox,
-    ...{ closing, ask, streamsOf },
+    ...{ outbox, send, closing, ask, streamsOf },
+  }
+}
+
+/** Reads events for messages, in the lane of rules and with the rights of their owners. */
+function sampleReader(
+  { search: deps, lanes }: Reading,
+  rules: RuleStore,
+  streamsOf: (rule: Rule) => Promise<readonly Stream[]>,
+): DelivererParts['addSamples'] {
+  return ({ ruleId, content }: DueMessage, signal: AbortSignal) => {
+    const findStreams = async () => {
+      const rule = await rules.find(ruleId)
+      if (rule !== undefined) return await streamsOf(rule)
+      throw new IngestError('not_found', 'the rule was deleted')
+    }
+    const searchInLane = (...[request, streams, ended]: Parameters<SampleDeps['search']>) => {
+      const soon = AbortSignal.any([ended, AbortSignal.timeout(request.timeoutMs)])
+      const task = { request, streams, includesStreamId: false }
+      return lanes.alerts.run(ASKER, soon, () => search(deps, task, soon))
+    }
+    const reads = { search: searchInLane, nowMs: Date.now }
+    return addSamples(reads, content, findStreams, signal)
   }
 }
 
@@ -167,7 +215,11 @@ function deliveryObserver({
   }
 }
 
-function evaluatorObserver({ metrics, log }: Context, lock: WorkerLock): EvaluatorObserver {
+/** With whether this node looked for due windows a moment ago. */
+function evaluatorObserver(
+  { metrics, log }: Context,
+  lock: WorkerLock,
+): EvaluatorObserver & { readonly isAlive: () => boolean } {
   metrics.gauge(
     'ingest_alerts_worker',
     'Whether this node is the one that evaluates rules of alerts',
@@ -187,13 +239,14 @@ function evaluatorObserver({ metrics, log }: Context, lock: WorkerLock): Evaluat
     'ingest_alert_errors_total',
     'Tries to evaluate a rule that failed; its windows stay due',
   )
-  let lagMs = 0
+  let [lagMs, lookedMs] = [0, Number.NEGATIVE_INFINITY]
   metrics.gauge(
     'ingest_alert_lag_seconds',
     'How long the oldest window is over that waits for its decision',
     () => (lock.isHeld ? lagMs / 1_000 : 0),
   )
   return {
+    isAlive: () => performance.now() - lookedMs < ALIVE_MS,
     onWorker: (isWorker) => {
       log.info({ isWorker }, isWorker ? 'this node evaluates alerts' : 'another node does')
     },
@@ -208,6 +261,7 @@ function evaluatorObserver({ metrics, log }: Context, lock: WorkerLock): Evaluat
     },
     onLag: (ms) => {
       lagMs = ms
+      lookedMs = performance.now()
     },
     onFenced: (nodeIds) => {
       log.warn(
@@ -220,4 +274,88 @@ function evaluatorObserver({ metrics, log }: Context, lock: WorkerLock): Evaluat
       log.warn({ reason: reasonOf(cause) }, 'alerts cannot be evaluated now; will retry')
     },
   }
+}
+
+interface WatchAlertsParts {
+  readonly store: Pick<AlertCountsStore, 'read' | 'readHeartbeats'>
+  /** This node evaluates. */
+  readonly isWorker: () => boolean
+  /** It looked for due windows a moment ago. */
+  readonly isAlive: () => boolean
+}
+
+const NOTHING: AlertCounts = {
+  ...{ waiting: 0, dead: 0, oldestS: 0 },
+  ...{ evaluating: 0, failing: 0, paused: 0 },
+}
+
+function watchAlerts(context: Context, parts: WatchAlertsParts): void {
+  const ending = new AbortController()
+  const counting = countAlerts(context, parts, ending.signal)
+  const heartbeats = startHeartbeats(context, parts)
+  context.stoppers.push(async () => {
+    ending.abort()
+    await heartbeats.stop()
+    await counting
+  })
+}
+
+function countAlerts(
+  { metrics, log }: Context,
+  { store, isWorker }: WatchAlertsParts,
+  signal: AbortSignal,
+): Promise<void> {
+  let counts = NOTHING
+  // What another node counts is not counted here, too.
+  const now = () => (isWorker() ? counts : NOTHING)
+  metrics.watch(
+    'gauge',
+    ['ingest_alert_rules', 'Rules of alerts, by whether they are evaluated'],
+    ['state'],
+    () => (['evaluating', 'failing', 'paused'] as const).map((state) => [{ state }, now()[state]]),
+  )
+  metrics.watch(
+    'gauge',
+    ['ingest_alert_messages', 'Messages of alerts that are not delivered'],
+    ['state'],
+    () => (['waiting', 'dead'] as const).map((state) => [{ state }, now()[state]]),
+  )
+  metrics.gauge(
+    'ingest_alert_oldest_message_seconds',
+    'Age of the oldest message of alerts that waits for its delivery',
+    () => now().oldestS,
+  )
+  return repeat({
+    ...{ signal, everyMs: COUNT_MS },
+    round: async () => {
+      if (isWorker()) counts = await store.read()
+      return false
+    },
+    onError: (cause) => {
+      log.warn({ reason: reasonOf(cause) }, 'alerts could not be counted for metrics; will retry')
+    },
+  })
+}
+
+function startHeartbeats(
+  { metrics, log }: Context,
+  { store, isWorker, isAlive }: WatchAlertsParts,
+): Heartbeats {
+  const sent = metrics.tally(
+    'ingest_alert_heartbeats_total',
+    'Heartbeats of alerts, by what became of them',
+    'outcome',
+    ['sent', 'failed', 'held'],
+  )
+  const heartbeats = new Heartbeats({
+    readDue: (lateMs) => store.readHeartbeats(lateMs),
+    isAlive: () => isWorker() && isAlive(),
+    post: (request, signal) => postWebhook(request, signal),
+    onOutcome: (outcome) => sent.add(outcome),
+    onError: (cause) => {
+      log.warn({ reason: reasonOf(cause) }, 'heartbeats are not sent now; will retry')
+    },
+  })
+  heartbeats.start()
+  return heartbeats
 }

@@ -4,7 +4,7 @@
  */
 import { readMemberTexts } from '../api/json-text.ts'
 import { formatTimedId, tryParseEventId } from '../model/event-id.ts'
-import { tryParseRfc3339 } from '../model/rfc3339.ts'
+import { floorMs, tryParseRfc3339 } from '../model/rfc3339.ts'
 import { highlights } from './highlight.ts'
 import { clockOf, TIMESTAMP } from './meant-fields.ts'
 import type { FieldAsked, SearchBody } from './read-search.ts'
@@ -17,7 +17,6 @@ const LABELS = [
   ['trace_id', '_trace_id'],
   ['span_id', '_span_id'],
 ] as const
-const NS_PER_MS = 1_000_000n
 
 export interface HitsAbout {
   readonly body: SearchBody
@@ -71,10 +70,10 @@ function sourceJson(payload: string, own: Members, members: Members, times: Time
 /** Time, and where it says nothing, the place among events of the same time. */
 function sortJson(id: string, time: string, { clock }: SearchBody): string {
   const ns = tryParseRfc3339(time) ?? 0n
-  const ms = (ns - (((ns % NS_PER_MS) + NS_PER_MS) % NS_PER_MS)) / NS_PER_MS
   const event = tryParseEventId(id)
   const isTimed = clock === 'event_time' && event !== undefined
-  return `[${ms},${JSON.stringify(isTimed ? formatTimedId({ ...event, timeNs: ns }) : id)}]`
+  const place = isTimed ? formatTimedId({ ...event, timeNs: ns }) : id
+  return `[${floorMs(ns)},${JSON.stringify(place)}]`
 }
 
 function fieldsJson(
@@ -107,7 +106,7 @@ function fieldText(
 
 function timeText(time: string, format: string | undefined): string {
   if (format?.startsWith('epoch_millis') !== true) return time
-  return String((tryParseRfc3339(time) ?? 0n) / NS_PER_MS)
+  return String(floorMs(tryParseRfc3339(time) ?? 0n))
 }
 
 /** At a dotted path, in objects or in names with dots. Null has no value. */

@@ -1,5 +1,5 @@
 /** Moments as Elasticsearch takes them: epoch numbers, dates, and date math: `now-1h/h`. */
-import { RFC3339_MS_MAX, RFC3339_MS_MIN, tryParseRfc3339 } from '../model/rfc3339.ts'
+import { floorMs, RFC3339_MS_MAX, RFC3339_MS_MIN, tryParseRfc3339 } from '../model/rfc3339.ts'
 import { refused } from './members.ts'
 
 export interface MomentOptions {
@@ -16,7 +16,6 @@ const UNIT_MS = { s: 1_000, m: 60_000, h: 3_600_000, H: 3_600_000, d: 86_400_000
 const DAY_MS = 86_400_000
 const PARTIAL = /^(\d{4})(?:-(\d\d)(?:-(\d\d)(?:[T ](\d\d)(?::(\d\d))?)?)?)?$/
 const WITHOUT_ZONE = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d(?:\.\d{1,9})?)$/
-const NS_PER_MS = 1_000_000n
 
 /** In whole milliseconds since 1970. */
 export function readMomentMs(value: unknown, where: string, options: MomentOptions): number {
@@ -52,7 +51,7 @@ function splitMath(text: string): readonly [anchor: string, math: string] {
 
 function readDate(text: string, roundsUp: boolean): number | undefined {
   const whole = tryParseRfc3339(text.replace(WITHOUT_ZONE, '$1T$2Z'))
-  if (whole !== undefined) return floorMs(whole)
+  if (whole !== undefined) return Number(floorMs(whole))
   const parts = PARTIAL.exec(text)
   if (parts === null) return undefined
   const [year = 0, month, day, hour, minute] = parts.slice(1).map((part) => {
@@ -68,15 +67,13 @@ function readDate(text: string, roundsUp: boolean): number | undefined {
       (minute ?? 0) + mi,
     )
   }
-  if (!roundsUp) return at([])
+  const startMs = at([])
+  // The 31st of February silently becomes one of March, the year 26 becomes 1926.
+  if (!new Date(startMs).toISOString().startsWith(text.replace(' ', 'T'))) return undefined
+  if (!roundsUp) return startMs
   // The last part that is there, one further.
   const last = [year, month, day, hour, minute].findLastIndex((part) => part !== undefined)
   return at(Array.from({ length: 5 }, (_, index) => (index === last ? 1 : 0))) - 1
-}
-
-function floorMs(ns: bigint): number {
-  const rest = ((ns % NS_PER_MS) + NS_PER_MS) % NS_PER_MS
-  return Number((ns - rest) / NS_PER_MS)
 }
 
 function applyMath(startMs: number, math: string, roundsUp: boolean): number | undefined {
@@ -96,10 +93,16 @@ function applyMath(startMs: number, math: string, roundsUp: boolean): number | u
 
 function add(ms: number, count: number, unit: string): number {
   const date = new Date(ms)
-  if (unit === 'y') return date.setUTCFullYear(date.getUTCFullYear() + count)
-  if (unit === 'M') return date.setUTCMonth(date.getUTCMonth() + count)
+  if (unit === 'y' || unit === 'M') return addMonths(date, unit === 'y' ? count * 12 : count)
   if (unit === 'w') return ms + count * 7 * DAY_MS
   return ms + count * UNIT_MS[unit as keyof typeof UNIT_MS]
+}
+
+/** A day that the month does not have is its last one. */
+function addMonths(date: Date, count: number): number {
+  const day = date.getUTCDate()
+  const ms = date.setUTCMonth(date.getUTCMonth() + count)
+  return date.getUTCDate() === day ? ms : date.setUTCDate(0)
 }
 
 function floorTo(ms: number, unit: string): number {

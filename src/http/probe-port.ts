@@ -1,6 +1,8 @@
 /** Whether a port can be listened on, and if not, why: engines only say that it failed. */
 import { createServer } from 'node:net'
 
+const HTTP_OPTIONS = '--host and --port (SLUICE_HOST, SLUICE_PORT)'
+
 /** Resolves with the address's port, or rejects with node's error; nothing listens afterwards. */
 function probe(host: string, port: number): Promise<number> {
   return new Promise((resolve, reject) => {
@@ -19,12 +21,16 @@ export function findFreePort(host: string): Promise<number> {
   return probe(host, 0).catch(() => 0)
 }
 
-/** Before anything is started that takes time. Throws what `HttpServer.listen` would. */
-export async function assertCanListen(host: string, port: number): Promise<void> {
+/** Before anything is started that takes time. Throws what listening would; `options` set them. */
+export async function assertCanListen(
+  host: string,
+  port: number,
+  options = HTTP_OPTIONS,
+): Promise<void> {
   try {
     await probe(host, port)
   } catch (cause) {
-    throw cannotListen(failureOf(host, port, cause))
+    throw cannotListen(failureOf(host, port, cause), options)
   }
 }
 
@@ -38,8 +44,7 @@ export async function whyNotBound(host: string, port: number): Promise<string> {
   }
 }
 
-export function cannotListen(failure: string): Error {
-  const options = '--host and --port (SLUICE_HOST, SLUICE_PORT)'
+export function cannotListen(failure: string, options = HTTP_OPTIONS): Error {
   return new Error(`${failure}; choose others with ${options}`)
 }
 

@@ -26,6 +26,12 @@ export function tryParseRfc3339(text: string): bigint | undefined {
   return BigInt(ms - zoneMs) * NS_PER_MS + BigInt((match[7] ?? '').padEnd(9, '0'))
 }
 
+/** The last whole millisecond not after `ns`: also before 1970. */
+export function floorMs(ns: bigint): bigint {
+  const quotient = ns / NS_PER_MS // Rounds towards zero, which for negatives is up.
+  return ns < 0n && ns % NS_PER_MS !== 0n ? quotient - 1n : quotient
+}
+
 /** The first whole millisecond not before `ns`: `t >= ns` is `tMs >= ceilMs(ns)`, same for `<`. */
 export function ceilMs(ns: bigint): bigint {
   const quotient = ns / NS_PER_MS // Rounds towards zero, which for negatives is up already.

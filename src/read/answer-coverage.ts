@@ -1,5 +1,5 @@
 /** What an answer says of itself: how much of the question it covers, and how fresh it is. */
-import { formatTimeMs } from '../model/rfc3339.ts'
+import { floorMs, formatTimeMs } from '../model/rfc3339.ts'
 
 /** Nanoseconds since 1970, half-open. */
 export interface TimeRange {
@@ -39,7 +39,8 @@ const NS_PER_MS = 1_000_000n
 
 /** RFC 3339 with milliseconds, or with all nine digits where there is more. */
 export function formatTimeNs(ns: bigint): string {
-  const rest = ((ns % NS_PER_MS) + NS_PER_MS) % NS_PER_MS
-  const text = formatTimeMs(Number((ns - rest) / NS_PER_MS))
+  const ms = floorMs(ns)
+  const rest = ns - ms * NS_PER_MS
+  const text = formatTimeMs(Number(ms))
   return rest === 0n ? text : `${text.slice(0, -1)}${String(rest).padStart(6, '0')}Z`
 }

@@ -6,6 +6,7 @@ import { nullable, type ObjectSchema, RFC3339, type Schema } from '../api/schema
 import { formatTimeMs } from '../model/rfc3339.ts'
 import type { StoredState } from '../store/alerts/decision-store.ts'
 import type { ToldRule } from '../store/alerts/rule.ts'
+import type { Acknowledgement, Silence } from '../store/alerts/silence-store.ts'
 import type { Transition } from '../store/alerts/transition-store.ts'
 import type { DecidedWindow } from '../store/alerts/window-store.ts'
 
@@ -48,6 +49,18 @@ export const GROUP_STATE: ObjectSchema = {
     firing_since: nullable(RFC3339),
     last_seen: { ...RFC3339, description: 'The end of the last window with events of it' },
     value: VALUE,
+    acknowledged: nullable(
+      {
+        type: 'object',
+        properties: { by: { type: 'string' }, at: RFC3339, comment: { type: 'string' } },
+      },
+      { description: 'Who knows of it; it is not told until it is resolved' },
+    ),
+    silenced_by: {
+      type: 'array',
+      items: { type: 'string' },
+      description: 'Ids of silences that hold it back now',
+    },
   },
 }
 
@@ -131,7 +144,14 @@ export function ruleJson(rule: ToldRule): object {
   }
 }
 
-export function groupStateJson(state: StoredState): object {
+export function groupStateJson(
+  state: StoredState,
+  held: {
+    readonly acknowledged: Acknowledgement | undefined
+    readonly silences: readonly Silence[]
+  },
+): object {
+  const { author, atMs, comment } = held.acknowledged ?? {}
   return {
     group: JSON.parse(state.groupJson),
     fingerprint: state.fingerprint,
@@ -140,6 +160,8 @@ export function groupStateJson(state: StoredState): object {
     firing_since: state.firedMs === undefined ? null : formatTimeMs(state.firedMs),
     last_seen: formatTimeMs(state.seenMs),
     value: state.value ?? null,
+    acknowledged: atMs === undefined ? null : { by: author, at: formatTimeMs(atMs), comment },
+    silenced_by: held.silences.map(({ silenceId }) => String(silenceId)),
   }
 }
 

@@ -1,58 +1,101 @@
-/** Channels of alerts, which are webhooks, and the messages to them. */
+/** Channels of alerts, and the messages to them. */
+import { randomUUID } from 'node:crypto'
+import { AddressRefusedError } from '../alerts/allowed-address.ts'
+import {
+  CHANNEL_BODY,
+  KIND_NAMES,
+  readChannelSettings,
+} from '../alerts/channels/channel-settings.ts'
+import { exampleMessage, pastMessage, testMessage } from '../alerts/channels/example-message.ts'
+import { previewOf } from '../alerts/channels/preview.ts'
+import type { SendAnswer, SendMessage } from '../alerts/channels/send-answer.ts'
+import type { AlertMessage } from '../alerts/webhook-body.ts'
 import { nullable, type ObjectSchema, RFC3339 } from '../api/schema.ts'
 import { IngestError, malformed } from '../errors.ts'
 import type { Reply, Route } from '../http/exchange.ts'
 import { type Guard, guardRoute, type HttpRequest, jsonAnswer } from '../http/guard.ts'
 import { jsonReply } from '../http/problem.ts'
+import { ALERT_CHANNEL_TESTS_MAX } from '../limits.ts'
 import { formatTimeMs } from '../model/rfc3339.ts'
 import { hasScope, type Principal, tryParseRowId } from '../model/stream.ts'
-import type { Channel, ChannelStore } from '../store/alerts/channel-store.ts'
-import type { OutboxMessage, OutboxStore } from '../store/alerts/outbox-store.ts'
+import type { Channel, ChannelKind, ChannelStore } from '../store/alerts/channel-store.ts'
+import type { ListedMessage, OutboxMessage, OutboxStore } from '../store/alerts/outbox-store.ts'
+import type { RuleStore } from '../store/alerts/rule-store.ts'
+import type { TransitionStore } from '../store/alerts/transition-store.ts'
 import { TRANSITION, transitionJson } from './alert-answers.ts'
 import { HISTORY_QUERY, historyPage, nextOf } from './alert-pages.ts'
+import { findRule } from './alerts/find-rule.ts'
 import { idPageSchema } from './id-page.ts'
 
 export interface ChannelRoutesDeps extends Guard {
-  readonly alerts: { readonly channels: ChannelStore; readonly outbox: OutboxStore }
+  readonly alerts: {
+    readonly channels: ChannelStore
+    readonly outbox: OutboxStore
+    readonly rules: RuleStore
+    readonly transitions: Pick<TransitionStore, 'list'>
+    readonly send: SendMessage
+  }
+  readonly nowMs: () => number
 }
 
 const NAME = /^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$/
-const URL_CHARS_MAX = 2_048
 const ONE = '/v1/alerts/channels/:channel'
 const STATES = ['waiting', 'delivered', 'dead'] as const
-
-const CHANNEL_BODY: ObjectSchema = {
-  type: 'object',
-  properties: {
-    url: {
-      type: 'string',
-      maxLength: URL_CHARS_MAX,
-      description: 'Where messages are posted, `http` or `https`. Never shown again',
-    },
-    secret: {
-      type: 'string',
-      minLength: 16,
-      maxLength: 256,
-      description: 'Signs messages. Left out: they are not signed. Never shown again',
-    },
-    allow_private: {
-      type: 'boolean',
-      default: false,
-      description: 'Also addresses that are not of the internet; for admins',
-    },
-  },
-  required: ['url'],
-}
 
 const CHANNEL: ObjectSchema = {
   type: 'object',
   properties: {
     name: { type: 'string' },
-    host: { type: 'string', description: 'Of the URL' },
+    kind: { type: 'string', enum: KIND_NAMES },
+    host: { type: 'string', description: 'Of the URL, or the mail server' },
     is_signed: { type: 'boolean' },
+    has_credential: { type: 'boolean', description: 'A password, token or key' },
+    username: nullable({ type: 'string' }),
+    tls: nullable({ type: 'string' }),
+    from: nullable({ type: 'string' }),
+    to: nullable({ type: 'array', items: { type: 'string' } }),
+    template: nullable({ type: 'object', properties: {}, additionalProperties: {} }),
     allow_private: { type: 'boolean' },
     version: { type: 'integer', description: 'Rises with each change' },
     updated_at: RFC3339,
+  },
+}
+
+const TESTED: ObjectSchema = {
+  type: 'object',
+  properties: {
+    outcome: {
+      type: 'string',
+      enum: ['delivered', 'later', 'refused'],
+      description: 'Of a message: tried again after `later`, dead after `refused`',
+    },
+    status: nullable({ type: 'integer' }, { description: 'Of HTTP or SMTP; null: no answer' }),
+    answer: { type: 'string', description: 'How it began, without secrets' },
+    error: nullable({ type: 'string' }),
+    duration_ms: { type: 'integer' },
+  },
+}
+
+const PREVIEW_BODY: ObjectSchema = {
+  type: 'object',
+  properties: {
+    kind: { type: 'string', enum: KIND_NAMES, description: 'As of a channel' },
+    template: CHANNEL_BODY.properties.template!,
+    rule: {
+      type: 'string',
+      maxLength: 128,
+      description: 'What it told last is rendered; else an example. Its name or id',
+    },
+  },
+  required: ['kind'],
+}
+
+const PREVIEW: ObjectSchema = {
+  type: 'object',
+  properties: {
+    body: { description: 'What would be sent' },
+    template: { description: 'From which; null where the kind has none' },
+    is_example: { type: 'boolean', description: 'It is about no rule' },
   },
 }
 
@@ -66,12 +109,14 @@ const MESSAGE: ObjectSchema = {
     last_error: nullable({ type: 'string' }),
     idempotency_key: { type: 'string' },
     rule: { type: 'string', description: 'Its name' },
-    transition: TRANSITION,
+    reason: { type: 'string', description: 'Of its alerts the one that matters most' },
+    alert_count: { type: 'integer', description: 'Alerts that it is about' },
+    transition: nullable(TRANSITION, { description: 'Of its first alert; null: forgotten' }),
   },
 }
 
 export function channelRoutes(deps: ChannelRoutesDeps): Route[] {
-  return [...ownChannelRoutes(deps), ...messageRoutes(deps)]
+  return [...ownChannelRoutes(deps), ...tryRoutes(deps), ...messageRoutes(deps)]
 }
 
 function ownChannelRoutes(deps: ChannelRoutesDeps): Route[] {
@@ -119,7 +164,7 @@ function ownChannelRoutes(deps: ChannelRoutesDeps): Route[] {
       run: async ({ principal, params }) => {
         const isGone = await deps.alerts.channels.delete(principal.owner, params[0] ?? '')
         if (isGone) return { status: 204 }
-        throw new IngestError('not_found', 'there is no channel of this name')
+        throw noChannel()
       },
     }),
   ]
@@ -131,17 +176,107 @@ async function putChannel(
 ): Promise<Reply> {
   const name = params[0] ?? ''
   if (!NAME.test(name)) throw malformed(`the name of a channel must match ${NAME.source}`)
-  const members = body as { url: string; secret?: string; allow_private?: boolean }
-  const { url, secret, allow_private: allowsPrivate = false } = members
-  const isHttp = URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)
-  if (!isHttp) throw malformed('"url" must be a URL of http or https')
-  if (new URL(url).username !== '') throw malformed('"url" must not hold a user or a password')
-  if (allowsPrivate && !hasScope(principal, 'admin')) {
+  const settings = readChannelSettings(body)
+  if (settings.allowsPrivate && !hasScope(principal, 'admin')) {
     throw new IngestError('forbidden', '"allow_private" is for admins')
   }
-  const settings = { url, allowsPrivate, ...(secret !== undefined && { secret }) }
   const { channel, isNew } = await alerts.channels.put(principal.owner, name, settings)
   return jsonReply(isNew ? 201 : 200, channelJson(channel))
+}
+
+/** Sends a test, and shows what would be sent. */
+function tryRoutes(deps: ChannelRoutesDeps): Route[] {
+  const testing = new Set<string>()
+  return [
+    // It has no lane: it waits for others, and would keep a place.
+    guardRoute(
+      { ...deps, lane: undefined },
+      {
+        method: 'POST',
+        pattern: `${ONE}/test`,
+        operationId: 'testAlertChannel',
+        summary: 'Send a test to a channel, now',
+        tag: 'Alerts',
+        scope: 'alerts:write',
+        answers: { 200: jsonAnswer('What became of it', TESTED) },
+        run: async ({ principal: { owner }, params, signal }) => {
+          const channel = await deps.alerts.channels.find(owner, params[0] ?? '')
+          if (channel === undefined) throw noChannel()
+          if (testing.has(owner) || testing.size >= ALERT_CHANNEL_TESTS_MAX) {
+            const limit = `ALERT_CHANNEL_TESTS_MAX (${ALERT_CHANNEL_TESTS_MAX})`
+            const text = `another test of the owner is under way, or ${limit} of all`
+            throw new IngestError('overloaded', text)
+          }
+          testing.add(owner)
+          try {
+            return jsonReply(200, await testChannel(deps, channel, signal))
+          } finally {
+            testing.delete(owner)
+          }
+        },
+      },
+    ),
+    guardRoute(deps, {
+      method: 'POST',
+      pattern: '/v1/alerts/channels/preview',
+      operationId: 'previewAlertChannel',
+      summary: 'What a channel would send',
+      tag: 'Alerts',
+      scope: 'alerts:read',
+      body: PREVIEW_BODY,
+      answers: { 200: jsonAnswer('Nothing is sent', PREVIEW) },
+      run: async (request) => jsonReply(200, await preview(deps, request)),
+    }),
+  ]
+}
+
+async function testChannel(
+  { alerts: { send }, nowMs }: ChannelRoutesDeps,
+  channel: Channel,
+  signal: AbortSignal,
+): Promise<object> {
+  const key = `sluice-test-${randomUUID()}`
+  const message = testMessage({ receiver: channel.name, key, nowMs: nowMs() })
+  const begunMs = performance.now()
+  const noAnswer = (cause: unknown): SendAnswer => {
+    const error = cause instanceof Error ? cause.message : 'no answer'
+    return { outcome: cause instanceof AddressRefusedError ? 'refused' : 'later', error }
+  }
+  const { outcome, status, said, error } = await send(channel, message, signal).catch(noAnswer)
+  return {
+    ...{ outcome, status: status ?? null, answer: said ?? '', error: error ?? null },
+    duration_ms: Math.round(performance.now() - begunMs),
+  }
+}
+
+async function preview(deps: ChannelRoutesDeps, request: HttpRequest): Promise<object> {
+  const { kind, template, rule } = request.body as {
+    readonly kind: ChannelKind
+    readonly template?: unknown
+    readonly rule?: string
+  }
+  const nowMs = deps.nowMs()
+  const of = { receiver: 'preview', key: 'sluice-preview', nowMs }
+  const told = rule === undefined ? undefined : await lastTold(deps, request, of, rule)
+  const shown = previewOf(kind, told ?? exampleMessage(of), template, nowMs)
+  return { ...shown, template: shown.template ?? null, is_example: told === undefined }
+}
+
+/** Undefined: the rule has told nothing yet. */
+async function lastTold(
+  deps: ChannelRoutesDeps,
+  request: HttpRequest,
+  of: Parameters<typeof pastMessage>[0],
+  rule: string,
+): Promise<AlertMessage | undefined> {
+  const { ruleId, settings } = await findRule(deps.alerts, { ...request, params: [rule] })
+  const page = { before: Number.MAX_SAFE_INTEGER, limit: 1 }
+  const [transition] = await deps.alerts.transitions.list(ruleId, page)
+  return transition && pastMessage(of, transition, settings)
+}
+
+function noChannel(): IngestError {
+  return new IngestError('not_found', 'there is no channel of this name')
 }
 
 function messageRoutes(deps: ChannelRoutesDeps): Route[] {
@@ -200,18 +335,20 @@ function ownerOf(principal: Principal): string | undefined {
   return hasScope(principal, 'admin') ? undefined : principal.owner
 }
 
-function channelJson({ name, url, secret, allowsPrivate, version, updatedAtMs }: Channel): object {
+function channelJson(channel: Channel): object {
+  const { name, kind, url, secret, options, allowsPrivate, version, updatedAtMs } = channel
+  const { username, tls, from, to, template } = options
+  const isSigned = kind === 'webhook' && secret !== undefined
   return {
-    name,
-    host: new URL(url).host,
-    is_signed: secret !== undefined,
-    allow_private: allowsPrivate,
-    version,
-    updated_at: formatTimeMs(updatedAtMs),
+    ...{ name, kind, host: new URL(url).host, is_signed: isSigned },
+    has_credential: secret !== undefined && !isSigned,
+    ...{ username: username ?? null, tls: tls ?? null, from: from ?? null, to: to ?? null },
+    template: template ?? null,
+    ...{ allow_private: allowsPrivate, version, updated_at: formatTimeMs(updatedAtMs) },
   }
 }
 
-function messageJson(message: OutboxMessage): object {
+function messageJson(message: ListedMessage): object {
   return {
     id: String(message.messageId),
     channel: message.channel,
@@ -219,7 +356,9 @@ function messageJson(message: OutboxMessage): object {
     attempts: message.attempts,
     last_error: message.lastError ?? null,
     idempotency_key: message.key,
-    rule: message.transition.ruleName,
-    transition: transitionJson(message.transition),
+    rule: message.ruleName,
+    reason: message.reason,
+    alert_count: message.alertCount,
+    transition: message.transition === undefined ? null : transitionJson(message.transition),
   }
 }

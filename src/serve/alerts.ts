@@ -6,6 +6,7 @@
 import type { AskDeps } from '../alerts/ask-windows.ts'
 import { backtest } from '../alerts/backtest.ts'
 import { isOtherQuestion, RULE_BODY, readRuleSettings, taskOf } from '../alerts/rule-settings.ts'
+import { isVisibleRule } from '../alerts/visible-rules.ts'
 import type { ObjectSchema, Schema } from '../api/schema.ts'
 import { IngestError, malformed } from '../errors.ts'
 import type { Reply, Route } from '../http/exchange.ts'
@@ -17,13 +18,14 @@ import {
   requireScope,
 } from '../http/guard.ts'
 import { jsonReply } from '../http/problem.ts'
-import { hasScope, type Principal, tryParseRowId } from '../model/stream.ts'
+import { hasScope } from '../model/stream.ts'
 import { findStreams, type StreamSource } from '../read/find-streams.ts'
 import { type ReadMembers, readTimeRange } from '../read/read-request.ts'
 import { READ_PROPERTIES } from '../read/schemas.ts'
 import type { ClosingStore } from '../store/alerts/closing-store.ts'
 import type { Rule, ToldRule } from '../store/alerts/rule.ts'
 import type { RuleStore } from '../store/alerts/rule-store.ts'
+import type { SilenceStore } from '../store/alerts/silence-store.ts'
 import type { TransitionStore } from '../store/alerts/transition-store.ts'
 import type { WindowStore } from '../store/alerts/window-store.ts'
 import {
@@ -32,13 +34,14 @@ import {
   DECIDED_WINDOW,
   decidedWindowJson,
   GROUP_STATE,
-  groupStateJson,
   RULE,
   ruleJson,
   TRANSITION,
   transitionJson,
 } from './alert-answers.ts'
 import { HISTORY_QUERY, historyPage, nextOf } from './alert-pages.ts'
+import { findRule } from './alerts/find-rule.ts'
+import { withSilences } from './alerts/silences.ts'
 import { ID_PAGE_QUERY, idPageSchema, replyIdPage } from './id-page.ts'
 
 /** Where rules are, and what they are asked with. */
@@ -46,6 +49,7 @@ export interface AlertParts {
   readonly rules: RuleStore
   readonly transitions: TransitionStore
   readonly windows: WindowStore
+  readonly silences: SilenceStore
   readonly closing: Pick<ClosingStore, 'read'>
   readonly ask: AskDeps
 }
@@ -116,7 +120,7 @@ function ruleRoutes(deps: AlertRoutesDeps): Route[] {
       tag: 'Alerts',
       scope: 'alerts:read',
       answers: { 200: jsonAnswer('The rule; `ETag` has its version', RULE) },
-      run: async (request) => ruleReply(200, await findRule(deps, request)),
+      run: async (request) => ruleReply(200, await findRule(deps.alerts, request)),
     }),
     guardRoute(deps, {
       method: 'DELETE',
@@ -128,7 +132,7 @@ function ruleRoutes(deps: AlertRoutesDeps): Route[] {
       headers: { 'If-Match': MATCH['If-Match']! },
       answers: { 204: { description: 'Deleted; what fired is resolved' } },
       run: async (request) => {
-        const rule = await findRule(deps, request)
+        const rule = await findRule(deps.alerts, request)
         assertMatch(request, rule)
         await deps.alerts.rules.delete(rule)
         return { status: 204 }
@@ -156,7 +160,7 @@ async function putRule(deps: AlertRoutesDeps, request: HttpRequest): Promise<Rep
     ...{ name, settings, everyMs, delayMs },
     isOther: (before) => isOtherQuestion(before, settings),
     assertMatch: (before) => {
-      if (before !== undefined && !isSeen(principal, before)) throw nameTaken()
+      if (before !== undefined && !isVisibleRule(principal, before)) throw nameTaken()
       assertMatch(request, before)
     },
   })
@@ -178,9 +182,9 @@ function historyRoutes(deps: AlertRoutesDeps): Route[] {
         }),
       },
       run: async (request) => {
-        const { ruleId } = await findRule(deps, request)
-        const groups = await deps.alerts.windows.readGroups(ruleId)
-        return jsonReply(200, { groups: groups.map(groupStateJson) })
+        const rule = await findRule(deps.alerts, request)
+        const groups = await deps.alerts.windows.readGroups(rule.ruleId)
+        return jsonReply(200, { groups: await withSilences(deps.alerts.silences, rule, groups) })
       },
     }),
     guardRoute(deps, {
@@ -191,7 +195,7 @@ function historyRoutes(deps: AlertRoutesDeps): Route[] {
       query: HISTORY_QUERY,
       answers: { 200: jsonAnswer('The newest first', idPageSchema('transitions', TRANSITION)) },
       run: async (request) => {
-        const { ruleId } = await findRule(deps, request)
+        const { ruleId } = await findRule(deps.alerts, request)
         const page = historyPage(request)
         const found = await deps.alerts.transitions.list(ruleId, page)
         const next = nextOf(page, found, ({ transitionId }) => transitionId)
@@ -206,7 +210,7 @@ function historyRoutes(deps: AlertRoutesDeps): Route[] {
       query: HISTORY_QUERY,
       answers: { 200: jsonAnswer('The newest first', idPageSchema('windows', DECIDED_WINDOW)) },
       run: async (request) => {
-        const { ruleId } = await findRule(deps, request)
+        const { ruleId } = await findRule(deps.alerts, request)
         const page = historyPage(request)
         const found = await deps.alerts.windows.list(ruleId, page)
         const next = nextOf(page, found, ({ untilMs }) => untilMs)
@@ -253,25 +257,6 @@ function backtestRoute(deps: AlertRoutesDeps): Route {
       return jsonReply(200, backtestJson(tested))
     },
   })
-}
-
-/** By its id, or by its name among the principal's own. Throws `not_found`. */
-async function findRule(
-  { alerts: { rules } }: AlertRoutesDeps,
-  { principal, params }: HttpRequest,
-): Promise<ToldRule> {
-  const text = params[0] ?? ''
-  const id = tryParseRowId(text)
-  const rule = await (id === undefined ? rules.findNamed(principal.owner, text) : rules.find(id))
-  if (rule !== undefined && isSeen(principal, rule)) return rule
-  throw new IngestError('not_found', 'there is no rule with this name or id')
-}
-
-/** An owner's rules, an admin's are all; with a token that is limited, those that are as well. */
-function isSeen(principal: Principal, { owner, streamIds }: Rule): boolean {
-  if (owner !== principal.owner && !hasScope(principal, 'admin')) return false
-  const { streamIds: limit } = principal
-  return limit === undefined || streamIds?.every((id) => limit.has(id)) === true
 }
 
 function assertMatch({ headers }: HttpRequest, rule: Rule | undefined): void {

@@ -6,6 +6,7 @@ import type { ExplainDeps } from '../read/search/explain.ts'
 import { queryView, searchView } from '../read/views/run-view.ts'
 import type { SchemaStore } from '../store/catalog/schema-store.ts'
 import { type ChannelRoutesDeps, channelRoutes } from './alert-channels.ts'
+import { type SilenceRoutesDeps, silenceRoutes } from './alerts/silences.ts'
 import { type AlertRoutesDeps, alertRoutes } from './alerts.ts'
 import { type EventRoutesDeps, eventRoutes } from './event-routes.ts'
 import { type FieldStatsRoutesDeps, fieldStatsRoutes } from './field-stats.ts'
@@ -50,6 +51,7 @@ export type ServeDeps = Omit<
     SearchRoutesDeps &
     AlertRoutesDeps &
     ChannelRoutesDeps &
+    SilenceRoutesDeps &
     Omit<ViewRoutesDeps, 'queryView' | 'searchView'>,
   'lane'
 > &
@@ -87,6 +89,7 @@ export function serveRoutes({ lanes, ...deps }: ServeDeps): Route[] {
     ...fieldStatsRoutes(queries),
     ...alertRoutes(lists),
     ...channelRoutes(management),
+    ...silenceRoutes(management),
     ...viewRoutes({
       ...queries,
       queryView: (run, signal) => queryView(deps, run, signal),

@@ -21,7 +21,10 @@ export interface TimedEvent {
   readonly service: string
 }
 
-/** Counts events by time, and by service where groups are asked for. */
+/**
+ * Counts events by time, and by service where groups are asked for. Whatever the query of an
+ * aggregate is: it is about those of service b.
+ */
 export class CountedEvents implements AskDeps {
   events: TimedEvent[] = []
   /** Up to where all are in the projection. */
@@ -49,19 +52,20 @@ export class CountedEvents implements AskDeps {
     if (this.fault !== undefined) throw this.fault
     const isGrouped = keys.some(({ kind }) => kind !== 'bucket')
     const [buckets] = keys.flatMap((key) => (key.kind === 'bucket' ? [key.buckets] : []))
-    const counts = new Map<string, number>()
+    const counts = new Map<string, { all: number; ofB: number }>()
     let total = 0n
     for (const { ms, service } of this.events) {
       if (ms < fromMs || ms >= toMs) continue
       const bucket = buckets && Math.floor((ms - buckets.startMs) / buckets.stepMs)
       const key = JSON.stringify([bucket ?? null, isGrouped ? service : null])
-      counts.set(key, (counts.get(key) ?? 0) + 1)
+      const { all, ofB } = counts.get(key) ?? { all: 0, ofB: 0 }
+      counts.set(key, { all: all + 1, ofB: ofB + (service === 'b' ? 1 : 0) })
       total++
     }
     const rows = [...counts].map(([key, count]) => {
       const [bucket, service] = JSON.parse(key) as [number | null, string | null]
       const group = service === null ? [] : [{ kind: 'string' as const, text: service }]
-      const values = aggregates.map(() => String(count))
+      const values = aggregates.map(({ query }) => String(query ? count.ofB : count.all))
       return { group, isOthers: false, bucket: bucket ?? undefined, values, leftOut: [0, 0] }
     })
     // As of the engine: without groups there is always a row.

@@ -1,64 +1,70 @@
 /**
  * Goal: a message is delivered, tried again or given up as its answer says, always under the same
- * key; what is sent is signed, and has what receivers of Alertmanager's messages read.
+ * key; what is sent is signed, and says the same in each try.
  * Method: messages in memory, and answers by script.
  */
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { test } from 'node:test'
+import { AddressRefusedError } from '../../src/alerts/allowed-address.ts'
+import { createSender } from '../../src/alerts/channels/channel-kinds.ts'
 import { Deliverer } from '../../src/alerts/deliverer.ts'
-import {
-  AddressRefusedError,
-  type WebhookAnswer,
-  type WebhookRequest,
-} from '../../src/alerts/post-webhook.ts'
-import { readRuleSettings } from '../../src/alerts/rule-settings.ts'
+import type { WebhookAnswer, WebhookRequest } from '../../src/alerts/post-webhook.ts'
+import { messageOf } from '../../src/alerts/webhook-body.ts'
 import { ALERT_DELIVERY_MS_MAX } from '../../src/limits.ts'
 import type { DueMessage } from '../../src/store/alerts/outbox-store.ts'
 
 const NOW_MS = Date.parse('2026-05-05T05:05:00Z')
-const SETTINGS = readRuleSettings({
-  ...{ condition: { op: '>', value: 2 }, window: '1m', group_by: ['http.path', 'n'] },
-  ...{ severity: 'critical', labels: { team: 'web' }, annotations: { runbook: 'look' } },
-})
 
 function message(changes: Partial<DueMessage> = {}): DueMessage {
   return {
     ...{ messageId: 5, channel: 'ops', key: 'key-5', attempts: 0, ageMs: 0, lastError: undefined },
-    state: 'waiting',
-    target: { url: 'https://hooks.test/x', secret: 'a secret of the two', allowsPrivate: false },
-    settings: SETTINGS,
-    transition: {
-      ...{ transitionId: 9, ruleId: 3, ruleName: 'slow', owner: 'ann', ruleVersion: 2 },
-      ...{ fingerprint: 'f', groupJson: '["/a",7]', kind: 'firing', reason: undefined },
-      ...{ fromMs: NOW_MS - 60_000, untilMs: NOW_MS, value: 3.5, events: 4, decidedAtMs: NOW_MS },
+    ...{ state: 'waiting', ruleId: 3, ruleName: 'slow', reason: 'new', alertCount: 1 },
+    target: {
+      ...{ kind: 'webhook', url: 'https://hooks.test/x', secret: 'a secret of the two' },
+      ...{ allowsPrivate: false, options: {} },
     },
+    ...{ content: '{"alerts":[{"value":1}],"sluice":{"event_id":"key-5"}}', isFinal: true },
     ...changes,
   }
 }
 
-async function deliver(due: DueMessage, answer: WebhookAnswer | Error) {
-  const sent: WebhookRequest[] = []
+async function deliver(due: DueMessage, answer: WebhookAnswer | Error, stored?: string) {
+  const finished: unknown[] = []
+  const sent: (WebhookRequest & { readonly body: string })[] = []
   const became: unknown[] = []
   const deliverer = new Deliverer({
+    queues: {
+      readDue: async () => [],
+      look: async () => assert.fail('nothing is due'),
+      postpone: async () => undefined,
+    },
+    addSamples: async ({ content }) => content.replace('"value":1', '"value":1,"samples":[1]'),
+    publicUrl: undefined,
     outbox: {
       readDue: async () => [due],
-      setDelivered: async (...args) => void became.push(['delivered', ...args]),
+      finish: async (id, content) => {
+        finished.push([id, content])
+        return stored ?? content
+      },
+      setDelivered: async (messageId) => void became.push(['delivered', messageId]),
       setDead: async (...args) => void became.push(['dead', ...args]),
       retryIn: async (...args) => void became.push(['retry', ...args]),
     },
     isWorker: () => true,
-    post: async (request) => {
-      sent.push(request)
-      if (answer instanceof Error) throw answer
-      return answer
-    },
-    nowMs: () => NOW_MS,
+    send: createSender({
+      nowMs: () => NOW_MS,
+      post: async ({ body = '', ...request }) => {
+        sent.push({ ...request, body })
+        if (answer instanceof Error) throw answer
+        return answer
+      },
+    }),
     onOutcome: () => undefined,
     onError: (cause) => assert.fail(String(cause)),
   })
   assert.equal(await deliverer.round(), 1)
-  return { sent, became: became[0] }
+  return { sent, became: became[0], finished }
 }
 
 test('what becomes of a message by its answer', async () => {
@@ -83,7 +89,7 @@ test('what becomes of a message by its answer', async () => {
   }
 })
 
-test('signed, with one key, and what receivers read', async () => {
+test('signed, with one key', async () => {
   const { sent } = await deliver(message(), { status: 200, retryAfterS: undefined })
   const [request] = sent
   const { body, headers } = request!
@@ -92,17 +98,7 @@ test('signed, with one key, and what receivers read', async () => {
   const hmac = createHmac('sha256', 'a secret of the two').update(`${seconds}.${body}`)
   assert.equal(digest, hmac.digest('hex'))
   assert.equal(Number(seconds), NOW_MS / 1_000)
-  const parsed = JSON.parse(body)
-  assert.deepEqual(
-    [parsed.version, parsed.status, parsed.receiver, parsed.reason, parsed.groupLabels],
-    ['4', 'firing', 'ops', 'new', { http_path: '/a', n: '7' }],
-  )
-  const labels = { team: 'web', http_path: '/a', n: '7', alertname: 'slow', severity: 'critical' }
-  assert.deepEqual(parsed.alerts[0].labels, labels)
-  assert.deepEqual(parsed.commonAnnotations, { runbook: 'look' })
-  const { value, threshold, condition, event_count: count, endsAt } = parsed.alerts[0]
-  assert.deepEqual([value, threshold, condition, count], [3.5, 2, '>', 4])
-  assert.equal(endsAt, '0001-01-01T00:00:00Z')
+  assert.equal(body, '{"alerts":[{"value":1}],"sluice":{"event_id":"key-5","attempt":1}}')
   const unsigned = { ...message().target!, secret: undefined }
   const other = await deliver(message({ target: unsigned }), {
     status: 200,
@@ -111,14 +107,44 @@ test('signed, with one key, and what receivers read', async () => {
   assert.equal(other.sent[0]!.headers['Sluice-Signature'], undefined)
 })
 
-test('a resolved group, and a rule that is gone by now', async () => {
-  const { transition } = message()
-  const resolved = message({ transition: { ...transition, kind: 'resolved' }, settings: undefined })
-  const { sent } = await deliver(resolved, { status: 200, retryAfterS: undefined })
-  const parsed = JSON.parse(sent[0]!.body)
-  assert.deepEqual(
-    [parsed.status, parsed.alerts[0].endsAt],
-    ['resolved', '2026-05-05T05:05:00.000Z'],
-  )
-  assert.deepEqual(parsed.groupLabels, { group_0: '/a', group_1: '7' })
+test('samples are read before the first try, and what was stored first is sent', async () => {
+  const answer = { status: 500, retryAfterS: undefined }
+  const first = await deliver(message({ isFinal: false }), answer)
+  const content = '{"alerts":[{"value":1,"samples":[1]}],"sluice":{"event_id":"key-5"}}'
+  assert.deepEqual(first.finished, [[5, content]])
+  assert.match(first.sent[0]!.body, /"samples":\[1\].*"attempt":1\}\}$/)
+  const other = await deliver(message({ isFinal: false }), answer, '{"sluice":{"other":1}}')
+  assert.equal(other.sent[0]!.body, '{"sluice":{"other":1,"attempt":1}}')
+  const again = await deliver(message({ content, attempts: 7 }), answer)
+  assert.deepEqual(again.finished, [])
+  const { alerts, sluice } = messageOf(message({ content, attempts: 7 }))
+  assert.deepEqual([alerts[0]?.samples, sluice.attempt], [[1], 8])
+})
+
+test('a queue that cannot be looked at holds up no other', async () => {
+  const looked: string[] = []
+  const errors: unknown[] = []
+  const deliverer = new Deliverer({
+    queues: {
+      readDue: async () => ['bad', 'good'].map((channel) => ({ ruleId: 1, channel })),
+      look: async ({ channel }) => {
+        looked.push(channel)
+        if (channel === 'bad') throw new Error('what nobody thought of')
+        return 1
+      },
+      postpone: async ({ channel }) => void looked.push(`${channel} later`),
+    },
+    outbox: {
+      readDue: async () => [],
+      finish: async (_, content) => content,
+      ...{ setDelivered: async () => undefined, setDead: async () => undefined },
+      retryIn: async () => undefined,
+    },
+    ...{ addSamples: async ({ content }) => content, publicUrl: undefined },
+    ...{ isWorker: () => true, onOutcome: () => undefined },
+    send: async () => assert.fail('there is nothing to send'),
+    onError: (cause) => void errors.push(cause),
+  })
+  assert.equal(await deliverer.round(), 1)
+  assert.deepEqual([looked, errors.length], [['bad', 'bad later', 'good'], 1])
 })

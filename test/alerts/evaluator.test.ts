@@ -6,10 +6,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { backtest } from '../../src/alerts/backtest.ts'
-import { Evaluator, FAILING_INTERVALS } from '../../src/alerts/evaluator.ts'
+import { Evaluator } from '../../src/alerts/evaluator.ts'
+import { FAILING_INTERVALS } from '../../src/alerts/rule-settings.ts'
 import { IngestError } from '../../src/errors.ts'
 import {
   ALERT_BACKTEST_WINDOWS_MAX,
+  ALERT_BEFORE_MS_MAX,
   ALERT_DUE_WINDOWS_MAX,
   ALERT_GROUPS_MAX,
   CLOCK_LEAD_MS_MAX,
@@ -66,7 +68,14 @@ function setUp() {
 test('windows of any catch-up sum to one query, and a backtest says the same', async (t) => {
   const { seed, next: random } = createRandom()
   t.diagnostic(`TEST_SEED=${seed}`)
-  for (const changes of [{}, { group_by: ['service'] }, { window: '3m', every: '1m' }]) {
+  const ofB = { aggregate: { fn: 'count', query: 'b' }, relative_to: { fn: 'count' } }
+  for (const changes of [
+    {},
+    { group_by: ['service'] },
+    { window: '3m', every: '1m' },
+    { ...ofB, condition: { op: '>', value: 0.5 } },
+    { relative_to: { before: '2m' }, group_by: ['service'], condition: { op: '<', value: 0.7 } },
+  ]) {
     const { ask, decisions, settle } = setUp()
     const kept = decisions.add({ ...changes, for: { of: 2, in: 3 } })
     let nowMs = START_MS
@@ -118,6 +127,62 @@ test('windows of any catch-up sum to one query, and a backtest says the same', a
     )
     assert.ok(tested.transitions.length > 0)
   }
+})
+
+test('a value is a share of its window, or of what its group was before', async () => {
+  const { ask, decisions, settle } = setUp()
+  const share = decisions.add({
+    ...{ aggregate: { fn: 'count', query: 'b' }, relative_to: { fn: 'count' } },
+    condition: { op: '>', value: 0.4 },
+  })
+  const grouped = { group_by: ['service'], condition: { op: '<', value: 0.5 } }
+  const fallen = decisions.add({ ...grouped, relative_to: { before: '1m' } })
+  const counts = [
+    { a: 4, b: 1 },
+    { a: 2, b: 2 },
+    { a: 4, b: 0 },
+    { a: 0, b: 0 },
+    { a: 1, b: 0 },
+  ]
+  for (const [minute, services] of counts.entries()) {
+    for (const [service, count] of Object.entries(services)) {
+      for (let n = 0; n < count; n++) {
+        ask.events.push({ ms: START_MS + minute * MINUTE_MS + n, service })
+      }
+    }
+  }
+  await settle(START_MS + counts.length * MINUTE_MS)
+  assert.deepEqual(
+    share.decided.map(({ window: { value, outcome } }) => [value, outcome]),
+    [
+      [0.2, 'clear'],
+      [0.5, 'breach'],
+      [0, 'clear'],
+      [undefined, 'no_data'],
+      [0, 'clear'],
+    ],
+  )
+  assert.deepEqual(
+    fallen.told.map(({ kind, group, untilMs, value }) => {
+      return [kind, group?.json, (untilMs - START_MS) / MINUTE_MS, value]
+    }),
+    [
+      ['firing', '["b"]', 3, 0],
+      ['resolved', '["b"]', 4, undefined],
+      ['firing', '["a"]', 4, 0],
+      ['resolved', '["a"]', 5, undefined],
+    ],
+    'where there was nothing before there is no value',
+  )
+  const wrong = (relative: object, message: RegExp) => {
+    assert.throws(() => decisions.add({ relative_to: relative }), message)
+  }
+  wrong({}, /another aggregate, with "fn"/)
+  wrong({ fn: 'count', before: '1d' }, /another aggregate, with "fn"/)
+  wrong({ before: '90s' }, /multiple of "every"/)
+  wrong({ before: '36d' }, /35d \(ALERT_BEFORE_MS_MAX\)/)
+  assert.equal(ALERT_BEFORE_MS_MAX, 35 * 24 * 60 * MINUTE_MS)
+  wrong({ fn: 'avg' }, /"relative_to.field" is required/)
 })
 
 test('many due windows are asked at once, and rules that ask the same together', async () => {

@@ -22,7 +22,7 @@ function setUp() {
   })
   ask.events = open.map(({ untilMs }) => ({ ms: untilMs - 1, service: 'a' }))
   const told: unknown[] = []
-  const asked: number[][] = []
+  const asked: unknown[][] = []
   const failed: unknown[] = []
   const decisions: Pick<DecisionStore, 'readOpen' | 'correct'> = {
     readOpen: async (...bounds) => {

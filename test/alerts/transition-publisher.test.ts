@@ -40,7 +40,8 @@ function setUp(all: Transition[]) {
     },
     isWorker: () => true,
     control: {
-      listStreams: async (owner) => streams.filter((stream) => stream.owner === owner),
+      findStreamNamed: async (owner, name) =>
+        streams.find((stream) => stream.owner === owner && stream.name === name),
       createStream: async (owner, { name }) => {
         made.push(`${owner} ${name}`)
         const stream = { streamId: streams.length + 1, owner, name } as unknown as Stream

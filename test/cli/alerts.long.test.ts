@@ -131,6 +131,15 @@ test('what fires and why is told; pausing and resuming; a backtest', async () =>
     await said('history', 'good', '--windows', '-n', '500'),
     / breach +\d+ +\d+ +1 of 1$/m,
   )
+  await said('ack', 'good', '--comment', 'known')
+  assert.match(await said('show', 'good'), /\nfiring, acknowledged +all /)
+  await said('unack', 'good')
+  const silence = await said('silence', 'alertname=good', 'severity!=critical', '--for', '4h')
+  assert.match(await said('silences'), /^\d+ +alertname=good severity!=critical +2/m)
+  assert.match(await said('show', 'good'), /\nfiring, silenced +all /)
+  await said('unsilence', silence.trim())
+  assert.equal((await cli.run(['alerts', 'silences'])).code, 1)
+  assert.equal((await cli.run(['alerts', 'silence', 'good'])).code, 2)
   const { code, err } = await cli.run(['alerts', 'pause', 'good'])
   assert.deepEqual([code, err], [0, 'good is paused\n'])
   assert.match(await said('list'), /^firing, paused +good/m)

@@ -5,7 +5,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { readFieldList } from '../../console/base/field.ts'
+import { COLUMNS_MAX, readColumns, readFieldList } from '../../console/base/field.ts'
 import {
   columnName,
   columnsOf,
@@ -16,6 +16,7 @@ import {
   resized,
   widened,
   widthOf,
+  withColumns,
 } from '../../console/events/columns.ts'
 import { readEvents } from '../../console/events/event.ts'
 import { errorAt } from '../../console/events/level.ts'
@@ -92,6 +93,16 @@ test('widths go by name, within bounds', () => {
   params = changed(params, resized(odd!, undefined, params))
   assert.equal(widthOf(odd!, params), undefined)
   assert.equal(widthOf(odd!, new URLSearchParams('widths=`a,b`:x,`a,b`:99999999')), undefined)
+})
+
+test('there are no more columns than can be drawn, and none twice', () => {
+  const names = Array.from({ length: 12_000 }, (_, n) => `c${n}`)
+  const columns = readColumns(new URLSearchParams({ cols: names.join() }))
+  assert.equal(columns.length, COLUMNS_MAX)
+  const [one, other, more] = ['a', 'b,a', 'c'].map(readFieldList)
+  assert.deepEqual(withColumns(one!, other!), { cols: 'a,b' })
+  assert.equal(withColumns(columns, more!), undefined)
+  assert.equal(withColumns(columns.slice(1), more!)?.cols?.endsWith(',c'), true)
 })
 
 test('errors and worse are found behind a row and before it, not rows of other kinds', () => {

@@ -79,6 +79,8 @@ test('what people type, and what older addresses have', () => {
   assert.equal(readFieldText(''), undefined)
   assert.equal(isCounted(readFieldText('items[].price')!), false)
   assert.equal(isCounted(readFieldText('_id')!), false)
+  assert.equal(isCounted(pathField(['é'.repeat(513)])), false)
+  assert.equal(isCounted(pathField(['é'.repeat(512)])), true)
 })
 
 test('unlike values look unlike', () => {

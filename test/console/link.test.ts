@@ -37,6 +37,9 @@ test('a range that stands still is asked nothing about, and stays', () => {
   for (const moving of ['#/explore', '#/explore?from=-1h', `${still}-1h`, `#/explore?to=now-5m`]) {
     assert.equal(isMoving(readRoute(moving)), !moving.endsWith('Z-1h'), moving)
   }
+  for (const none of ['#/explore?from=-999999999w', '#/explore?from=yesterday']) {
+    assert.equal(isMoving(readRoute(none)), false, none)
+  }
   // What cannot be read is told where it is opened.
   assert.equal(shared('#/explore?from=yesterday', FIXED).from, 'yesterday')
 })
@@ -68,4 +71,17 @@ test('a list survives the address, whatever is in it', () => {
   )
   // As people type it.
   assert.deepEqual(readList('100%,b'), ['100%', 'b'])
+})
+
+test('an address by hand: a ? in it, and a parameter that is there twice', () => {
+  const { params } = readRoute('#/explore/7?q=path:/a?b=1&from=-1h&q=other&from=-7d')
+  assert.deepEqual(
+    [...params],
+    [
+      ['q', 'path:/a?b=1'],
+      ['from', '-1h'],
+    ],
+  )
+  const [screen, id] = [readRoute('#explore/7'), readRoute('#/explore/7/?a')]
+  assert.deepEqual([screen.streamId, id.streamId, id.params.get('a')], ['7', '7', ''])
 })

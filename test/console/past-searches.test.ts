@@ -43,6 +43,11 @@ test('what is not ours is passed over; off stays off', () => {
   const ours = withSearch([], ASKED, 1)
   const strange = [null, 5, { query: 5 }, { ...ours[0], clock: 'no' }, { ...ours[0], to: null }]
   assert.deepEqual(readSearches(JSON.stringify([...strange, ...ours])), ours)
-  for (const text of [null, '', '{}', 'null', '{"a']) assert.deepEqual(readSearches(text), [])
+  for (const text of [undefined, '', '{}', 'null', '{"a']) assert.deepEqual(readSearches(text), [])
   assert.equal(readSearches(OFF), undefined)
+})
+
+test('a query that we would not keep is not read either', () => {
+  const long = { ...withSearch([], ASKED, 1)[0], query: 'x'.repeat(KEPT_CHARS_MAX + 1) }
+  assert.deepEqual(readSearches(JSON.stringify([long])), [])
 })

@@ -8,14 +8,15 @@ const BY_CHART: readonly string[] = [
   OPTIONS.rebuildProjection.flag,
 ]
 
-/** Files and URLs are not for plain values. */
+/** Files and URLs are not for plain values, but for the one that holds no password. */
 const NOT_PLAIN: readonly Option['kind'][] = ['file', 'url', 'postgres']
 
 /** Properties of `options` in values.schema.json. */
 export function optionSchemas(): Record<string, object> {
   const options: readonly Option[] = Object.values(OPTIONS)
   const settable = options.filter(
-    ({ flag, kind }) => !NOT_PLAIN.includes(kind) && !BY_CHART.includes(flag),
+    ({ flag, kind }) =>
+      flag === OPTIONS.publicUrl.flag || !(NOT_PLAIN.includes(kind) || BY_CHART.includes(flag)),
   )
   return Object.fromEntries(settable.map((option) => [option.flag.slice(2), schemaOf(option)]))
 }

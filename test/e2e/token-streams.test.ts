@@ -68,12 +68,14 @@ const OVER_SEVERAL = ['query', 'histogram', 'facets', 'search'].flatMap((name) =
 const OTHERS = [
   ...OVER_SEVERAL,
   ...['listStreams', 'createStream', 'mcp', 'getOwnToken', 'beginSession', 'endSession'],
-  ...['listTokens', 'createToken', 'revokeToken'],
-  ...['listUsage', 'getStrangersRefusals', 'findFields', 'completeStreams'],
+  ...['listTokens', 'createToken', 'revokeToken', 'getStrangersRefusals'],
+  ...['listUsage', 'findFields', 'completeStreams', 'forgetAlertAcknowledgement'],
   ...['listAlertRules', 'putAlertRule', 'getAlertRule', 'deleteAlertRule'],
   ...['listAlertGroups', 'listAlertTransitions', 'listAlertWindows', 'backtestAlertRule'],
   ...['listAlertChannels', 'putAlertChannel', 'deleteAlertChannel'],
-  ...['listAlertMessages', 'sendAlertMessage'],
+  ...['listAlertMessages', 'sendAlertMessage', 'testAlertChannel', 'previewAlertChannel'],
+  ...['listPrometheusRules', 'listPrometheusAlerts', 'acknowledgeAlertGroup'],
+  ...['createAlertSilence', 'listAlertSilences', 'getAlertSilence', 'endAlertSilence'],
 ]
 
 /** How operations begin that are in Elasticsearch's form. */
@@ -319,19 +321,23 @@ test('rules of alerts are about streams within the limit, and of tokens with one
     ['GET', '/transitions'],
     ['GET', '/windows'],
     ['DELETE', ''],
+    ['DELETE', '/groups/f/acknowledge'],
   ] as const) {
     const answer = await send(token, method, `${rules}/${SECRET}${path}`)
     const missing = await send(token, method, `${rules}/nobody${path}`)
     assert.deepEqual([answer.status, answer.text], [404, missing.text], method + path)
   }
+  const known = await send(token, 'POST', `${rules}/${SECRET}/groups/f/acknowledge`, {})
+  assert.equal(known.status, 404)
   const ask = async (id: string) => {
     const put = await send(token, 'PUT', `${rules}/other`, of(id))
     const tried = await send(token, 'POST', '/v1/alerts/backtest', { rule: of(id), from: '-5m' })
     return [put.status, tried.status, (put.text + tried.text).replaceAll(id, 'ID')]
   }
   assert.deepEqual(await ask(outside!.id), await ask(NOBODY))
-  for (const path of ['messages', 'messages/1/send']) {
-    const method = path === 'messages' ? 'GET' : 'POST'
+  const reads = ['GET messages', 'GET silences', 'GET silences/1']
+  for (const one of [...reads, 'POST messages/1/send', 'POST silences', 'DELETE silences/1']) {
+    const [method = '', path] = one.split(' ')
     const { status, text } = await send(token, method, `/v1/alerts/${path}`)
     assert.deepEqual([status, JSON.parse(text).detail], [403, LIMITED])
   }

@@ -18,6 +18,24 @@ test('random aggregations are as a naive evaluation has them', async (t) => {
   await compareRandom(harness(), new RandomAggs(next), { count: 4, events: 100 })
 })
 
+test('a number in place of what is missing is one of the texts beside it', async () => {
+  const { rest } = harness()
+  const nowMs = Date.now()
+  await harness().fill(['{"word":"a"}', '{"word":"7"}', '{"other":1}'], [nowMs, nowMs, nowMs])
+  const aggs = { g: { terms: { field: 'word', missing: 7, order: { _key: 'asc' } } } }
+  const body = JSON.stringify({ size: 0, aggs })
+  const { status, json, text } = await rest.call('POST', '/web/_search', { body })
+  assert.equal(status, 200, text)
+  const counts = json.aggregations.g.buckets.map((one: Record<string, unknown>) => [
+    one.key,
+    typeof one.key,
+  ])
+  assert.deepEqual(counts, [
+    ['7', 'string'],
+    ['a', 'string'],
+  ])
+})
+
 test('searches of one request that ask for the same groups are one scan', async () => {
   const before = scans.count
   const asked = (aggs: unknown) => `{}\n${JSON.stringify({ size: 0, aggs })}\n`

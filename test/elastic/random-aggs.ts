@@ -148,7 +148,7 @@ export class RandomAggs {
       size: 1 + this.#int(6),
       order: { [this.#pick(orders)]: this.#pick(['asc', 'desc']) },
       ...(this.#chance(0.3) && { min_doc_count: 1 + this.#int(3) }),
-      ...(field === 'svc' && this.#chance(0.4) && { missing: this.#pick(['unknown', 'api']) }),
+      ...(this.#chance(0.3) && { missing: this.#pick(['unknown', 'api', 7, true]) }),
     }
   }
 

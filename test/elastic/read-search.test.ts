@@ -94,9 +94,19 @@ test('the range around a query is of one clock; both ends are in it, in millisec
     ['2026-01-31', Date.parse('2026-01-31')],
     ['2026-01-31T10:00:00', Date.parse('2026-01-31T10:00:00Z')],
     ['2026-01-31T10:00:00.5+02:00', Date.parse('2026-01-31T08:00:00.5Z')],
-    ['2026-01-31||+1M/M', Date.parse('2026-03-01')],
+    ['2026-01-31||+1M', Date.parse('2026-02-28')],
+    ['2026-01-31||+1M/M', Date.parse('2026-02-01')],
+    ['2024-02-29||-1y', Date.parse('2023-02-28')],
+    ['2024-02-29 10', Date.parse('2024-02-29T10:00:00Z')],
   ] as const) {
     assert.equal(rangeOf({ range: { _ingested_at: { gte: value } } })?.fromMs, fromMs, value)
+  }
+  for (const value of ['2026-02-31', '2026-13', '2026-01-01T24', '0026-01-01']) {
+    assert.throws(
+      () => rangeOf({ range: { _ingested_at: { gte: value } } }),
+      /_ingested_at\S* must be a time/,
+      value,
+    )
   }
   const day = rangeOf({ range: { _ingested_at: { lte: '2026-01-31' } } })
   assert.equal(day?.untilMs, Date.parse('2026-02-01'), 'the whole day')

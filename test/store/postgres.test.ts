@@ -212,6 +212,44 @@ test('migrations are applied once, also by many nodes at a time', async () => {
   assert.equal(rowCount, MIGRATIONS.length)
 })
 
+test('what waits to be told when messages come to hold several is told', async () => {
+  const database = await newDatabase('messages')
+  const before = MIGRATIONS.filter(({ version }) => version < 9)
+  await migratePostgres(database, { log, migrations: before })
+  await database.query(
+    `INSERT INTO alert_rules (owner, name, as_admin, settings, paused, every_ms, delay_ms,
+       cursor_ms) VALUES ('ann', 'slow', false, '{"channels":["ops","chat"]}', false, 1, 0, 0);
+     INSERT INTO alert_states (rule_id, fingerprint, group_json, state, breaches, since_ms,
+       fired_ms, seen_ms) SELECT 1, name, '[]', 'firing', '1', 5, 5, 5
+       FROM unnest(ARRAY['a', 'b']) AS name;
+     INSERT INTO alert_transitions (rule_id, rule_name, owner, rule_version, fingerprint, kind,
+       from_ms, until_ms) VALUES (1, 'slow', 'ann', 1, 'a', 'firing', 0, 5);
+     INSERT INTO alert_outbox (transition_id, rule_id, owner, fingerprint, channel,
+       idempotency_key, delivered_at, dead_at)
+       SELECT 1, 1, 'ann', 'a', name, name, CASE name WHEN 'chat' THEN now() END, NULL
+       FROM unnest(ARRAY['ops', 'chat']) AS name`,
+  )
+  await migratePostgres(database, { log })
+  const all = async (sql: string) => (await database.query<object>(sql)).rows.map(Object.values)
+  assert.deepEqual(
+    await all('SELECT rule_id, channel, fingerprint, kind, fired_ms FROM alert_notices'),
+    [[1, 'ops', 'a', 'firing', '5']],
+  )
+  assert.deepEqual(
+    await all('SELECT channel, fingerprint, is_delivered FROM alert_told ORDER BY 1, 2'),
+    [
+      ['chat', 'a', true],
+      ['chat', 'b', true],
+      ['ops', 'b', true],
+    ],
+  )
+  const queues = 'SELECT channel, owner, rule_name FROM alert_queues ORDER BY channel'
+  assert.deepEqual(await all(queues), [
+    ['chat', 'ann', 'slow'],
+    ['ops', 'ann', 'slow'],
+  ])
+})
+
 test('a newer database, another text or a failing migration is refused and why', async () => {
   const database = await newDatabase('refused')
   const one = { version: 1, name: 'one', sql: 'CREATE TABLE one (n integer)' }
@@ -336,11 +374,15 @@ test('without the database a lease is not called lost', async () => {
   const options = { postgres: database, identity: A, log, renewMs: 50, onLost }
   const lease = await NodeLease.claim(options)
   process.kill(store.pid() ?? 0, 'SIGKILL')
-  await eventually('renewed after the restart', async () => {
-    const { rows } = await database.query<{ fresh: boolean }>(
-      `SELECT lease_until > now() + interval '14 seconds' AS fresh FROM nodes`,
-    )
-    return store.restartCount() === 1 && rows[0]?.fresh === true
-  })
+  await eventually(
+    'renewed after the restart',
+    async () => {
+      const { rows } = await database.query<{ fresh: boolean }>(
+        `SELECT lease_until > now() + interval '14 seconds' AS fresh FROM nodes`,
+      )
+      return store.restartCount() === 1 && rows[0]?.fresh === true
+    },
+    60_000,
+  )
   await lease.stop()
 })

@@ -31,7 +31,7 @@ export function recordingLog(): RecordingLog {
 export async function eventually(
   what: string,
   check: () => boolean | Promise<boolean>,
-  waitMs = 15_000,
+  waitMs = 30_000,
 ): Promise<void> {
   const startMs = performance.now()
   let last: unknown

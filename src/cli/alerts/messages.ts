@@ -12,11 +12,15 @@ interface Message {
   readonly attempts: number
   readonly last_error: string | null
   readonly rule: string
+  readonly reason: string
+  /** How many groups it tells of. */
+  readonly alert_count: number
+  /** Of which it is, where that is one. */
   readonly transition: {
     readonly kind: string
     readonly group: readonly unknown[] | null
     readonly decided_at: string
-  }
+  } | null
 }
 
 export async function messages({ client, terminal, values }: Invocation): Promise<number> {
@@ -33,14 +37,18 @@ export async function messages({ client, terminal, values }: Invocation): Promis
   if (values.json === true) {
     for (const one of found) terminal.json(JSON.stringify(one))
   } else {
-    const rows = found.map(({ id, rule, channel, attempts, last_error: error, transition }) => [
-      ...[id, transition.decided_at, rule, transition.kind, groupText(transition.group)],
-      ...[channel, String(attempts), error ?? '-'],
+    const rows = found.map((one) => [
+      ...[one.id, one.transition?.decided_at ?? '-', one.rule, one.transition?.kind ?? one.reason],
+      ...[toldText(one), one.channel, String(one.attempts), one.last_error ?? '-'],
     ])
     const heading = ['ID', 'DECIDED', 'RULE', 'WHAT', 'GROUP', 'CHANNEL', 'TRIES', 'WHY']
     terminal.line(terminal.table([heading, ...rows]))
   }
   return found.length === 0 ? EXIT_NOTHING : EXIT_OK
+}
+
+function toldText({ transition, alert_count: count }: Message): string {
+  return transition === null || count > 1 ? `${count} groups` : groupText(transition.group)
 }
 
 export async function sendAgain(

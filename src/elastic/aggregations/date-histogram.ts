@@ -74,13 +74,12 @@ export function readDateHistogram(
   })
   const offsetMs = readOffset(members.offset, `${where}.offset`)
   const step = readStep(members, where)
-  const zone = members.time_zone === undefined ? undefined : readText(members.time_zone, where)
+  const zone = zoneName(members.time_zone, `${where}.time_zone`)
   const shifted = {
     fromNs: BigInt(extent.fromMs - offsetMs) * NS_PER_MS,
     toNs: BigInt(extent.untilMs - offsetMs) * NS_PER_MS,
   }
-  const named = zoneName(zone)
-  const planned = planBuckets(where, step, shifted, named, BUCKETS_MAX)
+  const planned = planBuckets(where, step, shifted, zone, BUCKETS_MAX)
   const buckets = moved(planned, offsetMs)
   return {
     kind: 'date_histogram',
@@ -152,11 +151,12 @@ function readOffset(value: unknown, where: string): number {
 }
 
 /** `+02:00` is a zone, too; IANA has those of whole hours, with the sign reversed. */
-function zoneName(zone: string | undefined): string | undefined {
-  if (zone === undefined || zone === '' || zone === 'utc' || zone === 'Z') return undefined
+function zoneName(value: unknown, where: string): string | undefined {
+  const zone = value === undefined ? '' : readText(value, where)
+  if (zone === '' || zone === 'utc' || zone === 'Z') return undefined
   const [, sign, hours, minutes] = /^([+-])(\d\d):?(\d\d)$/.exec(zone) ?? []
   if (sign === undefined) return zone
-  if (minutes !== '00') throw refused('time_zone: name the zone, such as Asia/Kolkata')
+  if (minutes !== '00') throw refused(`${where}: name the zone, such as Asia/Kolkata`)
   const whole = Number(hours)
   return whole === 0 ? undefined : `Etc/GMT${sign === '+' ? '-' : '+'}${whole}`
 }

@@ -47,11 +47,11 @@ export const METRICS: Readonly<Record<string, ReadMetric>> = {
     const { field } = readFieldOf(body, where, [])
     return oneValue(name, [quantile(field, 50)], ([value]) => raw(value))
   },
-  stats: (name, body, where) => statsMetric(name, readFieldOf(body, where, []).field),
+  stats: (name, body, where) => statsMetric(name, readFieldOf(body, where, []).field, where),
   extended_stats: (name, body, where) => {
     const { field, members } = readFieldOf(body, where, ['sigma'])
     const sigma = members.sigma === undefined ? 2 : readNumber(members.sigma, `${where}.sigma`)
-    return extendedStats(name, field, sigma)
+    return extendedStats(name, field, { sigma, where })
   },
   top_metrics: readTopMetrics,
   rate: readRate,
@@ -164,8 +164,8 @@ export function percentText(percent: number): string {
 const STATS = ['numbers', 'min', 'max', 'avg', 'sum'] as const
 const STATS_NAMES: readonly string[] = ['count', 'min', 'max', 'avg', 'sum']
 
-function statsMetric(name: string, field: FieldRef): Metric {
-  assertNumbers('stats', field, name)
+function statsMetric(name: string, field: FieldRef, where: string): Metric {
+  assertNumbers('stats', field, where)
   return {
     name,
     aggregates: STATS.map((fn) => aggregate(fn, field)),
@@ -183,8 +183,12 @@ function indexOrNone(index: number): number | undefined {
   return index < 0 ? undefined : index
 }
 
-function extendedStats(name: string, field: FieldRef, sigma: number): Metric {
-  const stats = statsMetric(name, field)
+function extendedStats(
+  name: string,
+  field: FieldRef,
+  { sigma, where }: { readonly sigma: number; readonly where: string },
+): Metric {
+  const stats = statsMetric(name, field, where)
   return {
     ...stats,
     aggregates: [...stats.aggregates, aggregate('squares', field)],

@@ -243,7 +243,7 @@ class AggsRunner {
     const kinds = this.#kinds.get(agg) ?? new Set()
     this.#kinds.set(agg, kinds)
     for (const row of [...levels.values()].flat()) kinds.add(row.group[fields]!.kind)
-    if (kinds.size > 1) {
+    if (kinds.size > 1 && !this.#mixed.has(agg)) {
       // Grafana gives a column the kind of its first value: all are texts, and 1 and "1" are one.
       this.#mixed.add(agg)
       throw new FoundMixed()

@@ -156,16 +156,27 @@ export class DecisionStore {
     })
   }
 
-  /** Windows of event time that are to be looked at once more, by rule and time. */
-  async readOpen(closedMs: number, lateMs: number, limit: number): Promise<OpenWindow[]> {
+  /**
+   * Windows of event time that are to be looked at once more, by rule and time: the oldest of each
+   * rule, and rules by chance where they are too many, so that those that always fail keep this
+   * from no other.
+   */
+  async readOpen(
+    closedMs: number,
+    lateMs: number,
+    most: { readonly rules: number; readonly windows: number },
+  ): Promise<OpenWindow[]> {
+    const isDue = `w.rule_id = r.rule_id AND w.is_open AND w.rule_version = r.version
+      AND w.until_ms + r.delay_ms + $2 <= $1`
     const { rows } = await this.#inTurn((sql) =>
       sql.query<RuleRow & { until_ms: string; outcome: StoredWindow['outcome']; events: string }>(
         `SELECT ${RULE_COLUMNS}, w.until_ms, w.outcome, w.event_count AS events
-           FROM alert_windows w JOIN alert_rules USING (rule_id)
-          WHERE w.is_open AND w.rule_version = version AND NOT paused
-            AND w.until_ms + delay_ms + $2 <= $1
-          ORDER BY rule_id, w.until_ms LIMIT $3`,
-        [closedMs, lateMs, limit],
+           FROM (SELECT * FROM alert_rules r WHERE NOT paused AND EXISTS (
+               SELECT 1 FROM alert_windows w WHERE ${isDue}) ORDER BY random() LIMIT $3) AS r
+           CROSS JOIN LATERAL (SELECT until_ms, outcome, event_count FROM alert_windows w
+             WHERE ${isDue} ORDER BY w.until_ms LIMIT $4) AS w
+          ORDER BY rule_id, w.until_ms`,
+        [closedMs, lateMs, most.rules, most.windows],
       ),
     )
     return rows.map((row) => ({
@@ -192,16 +203,36 @@ export class DecisionStore {
     })
   }
 
-  /** Forgets what is older than this; so many rows of a table at a time. */
+  /**
+   * Forgets what is older than this, but for what waits to be told; so many rows of a table at a
+   * time.
+   */
   async forgetBefore(keptMs: number, limit: number): Promise<void> {
-    const old = "< now() - $1 * interval '1 millisecond'"
-    for (const [table, key] of [
-      ['alert_windows', 'decided_at'],
-      ['alert_transitions', 'decided_at'],
-      ['alert_outbox', 'created_at'],
+    const old = (column: string) => `${column} < now() - $1 * interval '1 millisecond'`
+    const isKept = (condition: string) => `NOT EXISTS (SELECT 1 FROM alert_notices n WHERE
+      ${condition} AND n.message_id IS NULL)`
+    for (const [table, isForgotten] of [
+      ['alert_windows', old('decided_at')],
+      [
+        'alert_transitions t',
+        `${old('decided_at')} AND ${isKept('n.transition_id = t.transition_id')}`,
+      ],
+      ['alert_outbox', old('created_at')],
+      ['alert_rule_versions v', `${old('created_at')} AND ${isKept('n.rule_id = v.rule_id')}`],
+      ['alert_silences', old('until_at')],
+      // With nothing to tell, now or again: the next notice makes it anew.
+      [
+        'alert_queues q',
+        `${old('COALESCE(grouped_at, to_timestamp(0))')} AND next_at IS NULL
+          AND NOT EXISTS (SELECT 1 FROM alert_notices n
+            WHERE n.rule_id = q.rule_id AND n.channel = q.channel)
+          AND NOT EXISTS (SELECT 1 FROM alert_told k
+            WHERE k.rule_id = q.rule_id AND k.channel = q.channel)`,
+      ],
     ] as const) {
-      const forget = `DELETE FROM ${table} WHERE ctid = ANY (ARRAY(
-           SELECT ctid FROM ${table} WHERE ${key} ${old} LIMIT $2))`
+      const [name] = table.split(' ')
+      const forget = `DELETE FROM ${name} WHERE ctid = ANY (ARRAY(
+           SELECT ctid FROM ${table} WHERE ${isForgotten} LIMIT $2 FOR UPDATE SKIP LOCKED))`
       await this.#inTurn((sql) => sql.query(forget, [keptMs, limit]))
     }
   }

@@ -1,9 +1,10 @@
 /**
- * Messages that wait for their delivery. Of one rule, group and channel the oldest goes first, and
- * until it is delivered or dead no other. Throws `StoreError`.
+ * Messages that wait for their delivery. Of one rule and channel the oldest goes first, those about
+ * groups and those about the rule by themselves, and until it is delivered or dead no other. Throws
+ * `StoreError`.
  */
 import type { Postgres } from '../postgres.ts'
-import type { RuleSettings } from './rule.ts'
+import { type ChannelTarget, TARGET_COLUMNS, type TargetRow, toTarget } from './channel-store.ts'
 import {
   TRANSITION_COLUMNS,
   type Transition,
@@ -13,48 +14,71 @@ import {
 
 export interface OutboxMessage {
   readonly messageId: number
+  readonly ruleName: string
   readonly channel: string
   readonly key: string
+  readonly reason: string
+  /** Alerts that it is about. */
+  readonly alertCount: number
   readonly attempts: number
   readonly ageMs: number
   readonly lastError: string | undefined
   readonly state: 'waiting' | 'delivered' | 'dead'
-  readonly transition: Transition
+}
+
+/** With what was first in it; undefined where that is forgotten. */
+export interface ListedMessage extends OutboxMessage {
+  readonly transition: Transition | undefined
 }
 
 /** With what is needed to send it. */
 export interface DueMessage extends OutboxMessage {
+  readonly ruleId: number
   /** Undefined: there is no channel of the name. */
-  readonly target:
-    | { readonly url: string; readonly secret: string | undefined; readonly allowsPrivate: boolean }
-    | undefined
-  /** Undefined: the rule was deleted. */
-  readonly settings: RuleSettings | undefined
+  readonly target: ChannelTarget | undefined
+  /** Its text, as JSON, but for the number of the try. */
+  readonly content: string
+  /** Nothing is added to it any more: it may be sent. */
+  readonly isFinal: boolean
 }
 
-interface MessageRow extends TransitionRow {
+interface MessageRow {
   readonly message_id: string
+  readonly message_rule: string
   readonly channel: string
   readonly idempotency_key: string
+  readonly message_reason: string
+  readonly alert_count: number
   readonly attempts: number
   readonly age_ms: number
   readonly last_error: string | null
   readonly state: OutboxMessage['state']
 }
 
-interface DueRow extends MessageRow {
+interface ListedRow extends MessageRow, Omit<TransitionRow, 'transition_id'> {
+  readonly transition_id: string | null
+}
+
+interface DueRow extends MessageRow, Omit<TargetRow, 'url'> {
+  readonly of_rule: number
+  readonly content: string
+  readonly is_final: boolean
   readonly url: string | null
-  readonly secret: string | null
-  readonly allows_private: boolean | null
-  readonly settings: string | null
 }
 
 const STATE = `CASE WHEN m.delivered_at IS NOT NULL THEN 'delivered'
   WHEN m.dead_at IS NOT NULL THEN 'dead' ELSE 'waiting' END`
-const COLUMNS = `m.message_id, m.channel, m.idempotency_key, m.attempts, m.last_error,
-  ${STATE} AS state, (extract(epoch FROM now() - m.created_at) * 1000)::float8 AS age_ms,
-  ${TRANSITION_COLUMNS.replaceAll(/\b(transition_id|rule_id|owner|fingerprint)\b/g, 't.$1')}`
+const COLUMNS = `m.message_id, m.rule_name AS message_rule, m.channel, m.idempotency_key,
+  m.reason AS message_reason, m.alert_count, m.attempts, m.last_error, ${STATE} AS state,
+  (extract(epoch FROM now() - m.created_at) * 1000)::float8 AS age_ms`
+const OF_TRANSITION = TRANSITION_COLUMNS.replaceAll(
+  /\b(transition_id|rule_id|rule_name|owner|reason)\b/g,
+  't.$1',
+)
 const IS_WAITING = 'm.delivered_at IS NULL AND m.dead_at IS NULL'
+/** Something else of the rule may be told to the channel now. */
+const LOOK_AGAIN = `UPDATE alert_queues q SET next_at = clock_timestamp() FROM ended e
+  WHERE q.rule_id = e.rule_id AND q.channel = e.channel`
 
 export class OutboxStore {
   readonly #postgres: Postgres
@@ -65,45 +89,93 @@ export class OutboxStore {
 
   async readDue(limit: number): Promise<DueMessage[]> {
     const { rows } = await this.#postgres.query<DueRow>(
-      `SELECT ${COLUMNS}, c.url, c.secret, c.allows_private, r.settings
-         FROM alert_outbox m JOIN alert_transitions t ON t.transition_id = m.transition_id
+      `SELECT ${COLUMNS}, m.rule_id AS of_rule, m.content, m.is_final, ${TARGET_COLUMNS}
+         FROM alert_outbox m
          LEFT JOIN alert_channels c ON c.owner = m.owner AND c.name = m.channel
-         LEFT JOIN alert_rules r ON r.rule_id = m.rule_id
         WHERE ${IS_WAITING} AND m.next_at <= clock_timestamp() AND NOT EXISTS (
-          SELECT 1 FROM alert_outbox o WHERE o.rule_id = m.rule_id
-             AND o.fingerprint IS NOT DISTINCT FROM m.fingerprint AND o.channel = m.channel
+          SELECT 1 FROM alert_outbox o WHERE o.rule_id = m.rule_id AND o.channel = m.channel
+             AND o.is_grouped = m.is_grouped
              AND o.delivered_at IS NULL AND o.dead_at IS NULL AND o.message_id < m.message_id)
         ORDER BY m.message_id LIMIT $1`,
       [limit],
     )
     return rows.map((row) => {
-      const { url, secret, allows_private: allowsPrivate, settings } = row
-      const target =
-        url === null
-          ? undefined
-          : { url, secret: secret ?? undefined, allowsPrivate: allowsPrivate === true }
-      const parsed = settings === null ? undefined : (JSON.parse(settings) as RuleSettings)
-      return { ...toMessage(row), target, settings: parsed }
+      const { url } = row
+      const target = url === null ? undefined : toTarget({ ...row, url })
+      const { of_rule: ruleId, content, is_final: isFinal } = row
+      return { ...toMessage(row), ruleId, target, content, isFinal }
     })
   }
 
-  async setDelivered(messageId: number): Promise<void> {
-    await this.#set(messageId, 'delivered_at = clock_timestamp(), last_error = NULL')
+  /** With this text, unless another process was first: what it says from now on. */
+  async finish(messageId: number, content: string): Promise<string> {
+    await this.#postgres.query(
+      `UPDATE alert_outbox SET content = $2, is_final = true
+        WHERE message_id = $1 AND NOT is_final`,
+      [messageId, content],
+    )
+    const { rows } = await this.#postgres.query<{ readonly content: string }>(
+      'SELECT content FROM alert_outbox WHERE message_id = $1 AND is_final',
+      [messageId],
+    )
+    return rows[0]?.content ?? content
   }
 
+  /**
+   * From now on the channel knows what fires, and what is over. `note`: who did not get it, of
+   * several.
+   */
+  async setDelivered(messageId: number, note?: string): Promise<void> {
+    await this.#postgres.query(
+      `WITH ended AS (
+         UPDATE alert_outbox SET attempts = attempts + 1, last_error = $2,
+           delivered_at = clock_timestamp()
+         WHERE message_id = $1 AND delivered_at IS NULL RETURNING rule_id, channel),
+       gone AS (
+         DELETE FROM alert_notices n USING ended WHERE n.message_id = $1),
+       last AS (${LAST}),
+       told AS (
+         INSERT INTO alert_told (rule_id, channel, fingerprint, transition_id, fired_ms, told_at,
+           is_delivered)
+         SELECT rule_id, channel, name, transition_id, fired_ms, clock_timestamp(), true
+           FROM last WHERE fired_ms IS NOT NULL
+         ON CONFLICT (rule_id, channel, fingerprint) DO UPDATE SET told_at = excluded.told_at,
+           fired_ms = excluded.fired_ms, transition_id = excluded.transition_id,
+           is_delivered = true),
+       over AS (
+         DELETE FROM alert_told k USING last l WHERE k.rule_id = l.rule_id
+           AND k.channel = l.channel AND k.fingerprint = l.name
+           AND l.kind IN ('resolved', 'evaluation_restored'))
+       ${LOOK_AGAIN}`,
+      [messageId, note ?? null],
+    )
+  }
+
+  /** What fires is tried again as if it had been told: not at once. */
   async setDead(messageId: number, error: string): Promise<void> {
-    await this.#set(messageId, 'dead_at = clock_timestamp(), last_error = $2', [error])
+    await this.#postgres.query(
+      `WITH ended AS (
+         UPDATE alert_outbox SET attempts = attempts + 1, last_error = $2,
+           dead_at = clock_timestamp()
+         WHERE message_id = $1 AND dead_at IS NULL AND delivered_at IS NULL
+         RETURNING rule_id, channel),
+       last AS (${LAST}),
+       told AS (
+         INSERT INTO alert_told (rule_id, channel, fingerprint, transition_id, fired_ms, told_at,
+           is_delivered)
+         SELECT rule_id, channel, name, transition_id, fired_ms, clock_timestamp(), false
+           FROM last WHERE fired_ms IS NOT NULL
+         ON CONFLICT (rule_id, channel, fingerprint) DO UPDATE SET told_at = excluded.told_at)
+       ${LOOK_AGAIN}`,
+      [messageId, error],
+    )
   }
 
   async retryIn(messageId: number, ms: number, error: string): Promise<void> {
-    const next = `next_at = clock_timestamp() + $3 * interval '1 millisecond'`
-    await this.#set(messageId, `${next}, last_error = $2`, [error, ms])
-  }
-
-  async #set(messageId: number, changes: string, values: readonly unknown[] = []): Promise<void> {
     await this.#postgres.query(
-      `UPDATE alert_outbox SET attempts = attempts + 1, ${changes} WHERE message_id = $1`,
-      [messageId, ...values],
+      `UPDATE alert_outbox SET attempts = attempts + 1, last_error = $2,
+         next_at = clock_timestamp() + $3 * interval '1 millisecond' WHERE message_id = $1`,
+      [messageId, error, ms],
     )
   }
 
@@ -112,15 +184,19 @@ export class OutboxStore {
     owner: string | undefined,
     state: OutboxMessage['state'],
     page: { readonly before: number; readonly limit: number },
-  ): Promise<OutboxMessage[]> {
-    const { rows } = await this.#postgres.query<MessageRow>(
-      `SELECT ${COLUMNS} FROM alert_outbox m
-         JOIN alert_transitions t ON t.transition_id = m.transition_id
+  ): Promise<ListedMessage[]> {
+    const { rows } = await this.#postgres.query<ListedRow>(
+      `SELECT ${COLUMNS}, ${OF_TRANSITION} FROM alert_outbox m
+         LEFT JOIN alert_transitions t ON t.transition_id = m.transition_id
         WHERE ($1::text IS NULL OR m.owner = $1) AND ${STATE} = $2 AND m.message_id < $3
         ORDER BY m.message_id DESC LIMIT $4`,
       [owner ?? null, state, page.before, page.limit],
     )
-    return rows.map(toMessage)
+    return rows.map((row) => {
+      const { transition_id: id } = row
+      const transition = id === null ? undefined : toTransition({ ...row, transition_id: id })
+      return { ...toMessage(row), transition }
+    })
   }
 
   /** A dead message is sent once more, under the same key. False when there is none. */
@@ -135,15 +211,23 @@ export class OutboxStore {
   }
 }
 
+/** Of each group of a message that ended the last that it tells; the rule as a whole is ''. */
+const LAST = `SELECT DISTINCT ON (COALESCE(n.fingerprint, '')) n.rule_id, n.channel, n.kind,
+    COALESCE(n.fingerprint, '') AS name, n.transition_id, n.fired_ms
+  FROM alert_notices n JOIN ended ON true WHERE n.message_id = $1
+  ORDER BY COALESCE(n.fingerprint, ''), n.notice_id DESC`
+
 function toMessage(row: MessageRow): OutboxMessage {
   return {
     messageId: Number(row.message_id),
+    ruleName: row.message_rule,
     channel: row.channel,
     key: row.idempotency_key,
+    reason: row.message_reason,
+    alertCount: row.alert_count,
     attempts: row.attempts,
     ageMs: row.age_ms,
     lastError: row.last_error ?? undefined,
     state: row.state,
-    transition: toTransition(row),
   }
 }

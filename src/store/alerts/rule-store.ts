@@ -87,6 +87,9 @@ export class RuleStore {
     await this.#postgres.transaction(async (client) => {
       await forgetStates(client, rule, 'the rule was deleted')
       await client.query('DELETE FROM alert_rules WHERE rule_id = $1', [rule.ruleId])
+      await client.query('UPDATE alert_queues SET next_at = clock_timestamp() WHERE rule_id = $1', [
+        rule.ruleId,
+      ])
     })
   }
 }
@@ -135,7 +138,24 @@ async function update(client: Queryable, put: RulePut, before: Rule): Promise<To
      WHERE owner = $1 AND name = $2 RETURNING ${TOLD_COLUMNS}`,
     [...valuesOf(put), isAnew],
   )
+  await lookAtQueues(client, before.ruleId, settings.channels)
   return toToldRule(rows[0]!)
+}
+
+/** What is told of it, and when, may be another; a channel may be new to it. */
+async function lookAtQueues(
+  client: Queryable,
+  ruleId: number,
+  channels: readonly string[],
+): Promise<void> {
+  await client.query(
+    `INSERT INTO alert_queues (rule_id, channel, owner, rule_name, next_at)
+     SELECT r.rule_id, c.channel, r.owner, r.name, clock_timestamp()
+       FROM alert_rules r CROSS JOIN (SELECT DISTINCT unnest($2::text[]) AS channel) AS c
+      WHERE r.rule_id = $1
+     ON CONFLICT (rule_id, channel) DO UPDATE SET next_at = excluded.next_at`,
+    [ruleId, channels],
+  )
 }
 
 function valuesOf({ rights, name, settings, everyMs, delayMs }: RulePut): unknown[] {

@@ -11,6 +11,13 @@ export interface RuleSettings {
     readonly field?: string
     readonly query?: string
   }
+  /** What the value is divided by: another aggregate, or what it was so long before. */
+  readonly relative_to?: {
+    readonly fn?: string
+    readonly field?: string
+    readonly query?: string
+    readonly before?: string
+  }
   readonly group_by: readonly string[]
   readonly condition: {
     readonly op: '>' | '>=' | '<' | '<=' | '==' | '!='

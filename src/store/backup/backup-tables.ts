@@ -21,7 +21,9 @@ export const BACKUP_TABLES: readonly BackupTable[] = [
   ...['stream_usage', 'stream_refusals', 'stream_rejects', 'lost_history'].map(named),
   ...['stream_refusal_history', 'stream_key_usage'].map(named),
   ...['alert_channels', 'alert_rules', 'alert_states', 'alert_windows'].map(named),
-  ...['alert_transitions', 'alert_outbox'].map(named),
+  ...['alert_transitions', 'alert_outbox', 'alert_notices', 'alert_told'].map(named),
+  ...['alert_rule_versions', 'alert_queues', 'alert_silences'].map(named),
+  named('alert_acknowledgements'),
 ]
 
 export const LEFT_OUT_TABLES = [

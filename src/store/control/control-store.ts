@@ -108,6 +108,15 @@ export class ControlStore {
     return selectStream(this.#postgres, streamId)
   }
 
+  /** The live one of this owner and name. */
+  async findStreamNamed(owner: string, name: string): Promise<Stream | undefined> {
+    const { rows } = await this.#postgres.query<StreamRow>(
+      `SELECT ${STREAM_COLUMNS} FROM streams WHERE deleted_at IS NULL AND owner = $1 AND name = $2`,
+      [owner, name],
+    )
+    return rows[0] && toStream(rows[0])
+  }
+
   /** Those of `streamIds` that are live, by their ids. */
   async findStreams(streamIds: readonly StreamId[]): Promise<Stream[]> {
     const { rows } = await this.#postgres.query<StreamRow>(

@@ -10,6 +10,8 @@ import { sql as tokenStreams } from './0005-token-streams.ts'
 import { sql as sessions } from './0006-sessions.ts'
 import { sql as usageHistory } from './0007-usage-history.ts'
 import { sql as alerts } from './0008-alerts.ts'
+import { sql as alertMessages } from './0009-alert-messages.ts'
+import { sql as channelKinds } from './0010-channel-kinds.ts'
 
 export interface Migration {
   readonly version: number
@@ -26,4 +28,6 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 6, name: 'sessions', sql: sessions },
   { version: 7, name: 'usage-history', sql: usageHistory },
   { version: 8, name: 'alerts', sql: alerts },
+  { version: 9, name: 'alert-messages', sql: alertMessages },
+  { version: 10, name: 'channel-kinds', sql: channelKinds },
 ]

@@ -6,16 +6,16 @@
  */
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { eventually } from '../../store/temporary.ts'
 import { Api, type Stream } from '../../support/api.ts'
 import { makeDataDir, removeDataDir, Service } from '../../support/service.ts'
+import { WebhookReceiver } from '../../support/webhook-receiver.ts'
 
 const WINDOW_MS = 10_000
 const SECRET = 'a secret of the two of us'
+const PUBLIC_URL = 'https://logs.test/sluice'
 const dataDir = makeDataDir()
 let service: Service
 let api: Api
@@ -37,35 +37,19 @@ interface Transition {
   readonly event_count: number | null
 }
 
-/** What was posted, by its key; the first try of each is answered with 500. */
-const posted = new Map<string, { readonly bodies: string[]; readonly signed: string[] }>()
-const receiver = createServer(async (request, response) => {
-  let body = ''
-  for await (const chunk of request) body += String(chunk)
-  const key = String(request.headers['idempotency-key'])
-  const known = posted.get(key) ?? { bodies: [], signed: [] }
-  posted.set(key, known)
-  known.bodies.push(body)
-  known.signed.push(String(request.headers['sluice-signature']))
-  response.writeHead(known.bodies.length === 1 ? 500 : 200).end()
-})
+const receiver = new WebhookReceiver()
 
 before(async () => {
-  service = await Service.start({ dataDir })
+  service = await Service.start({ dataDir, args: ['--public-url', PUBLIC_URL] })
   api = new Api(service)
   stream = await api.createStream()
-  await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve))
-  const { port } = receiver.address() as AddressInfo
-  await api.rest('/v1/alerts/channels/ops', 'PUT', {
-    url: `http://127.0.0.1:${port}/`,
-    secret: SECRET,
-    allow_private: true,
-  })
+  const url = await receiver.start()
+  const channel = { url, secret: SECRET, allow_private: true }
+  await api.rest('/v1/alerts/channels/ops', 'PUT', channel)
 })
 
 after(async () => {
-  receiver.closeAllConnections()
-  receiver.close()
+  receiver.stop()
   await service?.stop()
   await removeDataDir(dataDir)
 })
@@ -85,6 +69,7 @@ test('windows sum to the query, decisions are soon, and a backtest says the same
     window: '10s',
     for: { of: 1, in: 2 },
     channels: ['ops'],
+    repeat: '1m',
   }
   const made = await put('errors', rule)
   assert.equal(made.status, 201, made.text)
@@ -171,26 +156,96 @@ test('what became of groups is in a stream of its own, each once', async () => {
   })
 })
 
-test('what is to be told arrives, signed, tried again under its key', async () => {
+test('what is to be told arrives, signed, tried again under its key, with its events', async () => {
   const { transitions } = await get<{ transitions: Transition[] }>(
     '/v1/alerts/rules/errors/transitions?limit=1000',
   )
-  const told = transitions.filter(({ kind }) => kind === 'firing' || kind === 'resolved')
-  await eventually('all are delivered', async () => {
-    const { messages } = await get<{ messages: unknown[] }>('/v1/alerts/messages?state=delivered')
-    return messages.length >= told.length
-  })
-  assert.equal(posted.size, told.length)
-  const statuses: string[] = []
-  for (const { bodies, signed } of posted.values()) {
+  const fired = new Set(
+    transitions.filter(({ kind }) => kind === 'firing').map(({ group }) => String(group![0])),
+  )
+  const alerts = () => receiver.messages('errors').flatMap((message) => message.alerts)
+  const statusOf = (service: string) => {
+    return alerts().findLast(({ labels }) => labels.service === service)?.status
+  }
+  await eventually(
+    'all are over, and told so',
+    async () => {
+      const { groups } = await get<{ groups: { state: string }[] }>(
+        '/v1/alerts/rules/errors/groups',
+      )
+      const isOver = groups.every(({ state }) => state !== 'firing')
+      const isDelivered = [...receiver.posted.values()].every(({ bodies }) => bodies.length === 2)
+      return (
+        isOver && isDelivered && [...fired].every((service) => statusOf(service) === 'resolved')
+      )
+    },
+    240_000,
+  )
+  const messages = receiver.messages('errors')
+  assert.ok(messages.length < transitions.length, `${messages.length} messages`)
+  receiver.assertSame()
+  for (const { bodies, signed } of receiver.posted.values()) {
     assert.equal(bodies.length, 2)
     for (const [index, body] of bodies.entries()) {
       const [, seconds, digest] = /^t=(\d+),v1=(.*)$/.exec(signed[index]!)!
       assert.equal(digest, createHmac('sha256', SECRET).update(`${seconds}.${body}`).digest('hex'))
     }
-    const { status, alerts } = JSON.parse(bodies[1]!)
-    statuses.push(`${status} ${alerts[0].labels.service}`)
   }
-  const expected = told.map(({ kind, group }) => `${kind} ${group![0]}`)
-  assert.deepEqual(statuses.sort(), expected.sort())
+  const firing = alerts().filter(({ reason }) => reason === 'new')
+  assert.ok(firing.length > 0)
+  for (const { labels, samples, samples_problem: problem, ...alert } of firing) {
+    assert.deepEqual([samples.length, problem], [Math.min(5, alert.event_count!), null])
+    for (const { event } of samples) {
+      const { level, service: of } = event as Record<string, unknown>
+      assert.deepEqual([level, of], ['error', labels.service])
+    }
+    // The link asks for just the events that were counted.
+    const [address, params] = alert.generatorURL.split('?')
+    assert.equal(address, `${PUBLIC_URL}/console/#/explore/${stream.id}`)
+    const { q: query, from, to, basis } = Object.fromEntries(new URLSearchParams(params))
+    const body = { query, from, to, time_basis: basis }
+    const answer = await api.rest(`/v1/streams/${stream.id}/query`, 'POST', body)
+    assert.equal((JSON.parse(answer) as { total: number }).total, alert.event_count)
+  }
+})
+
+test('a silence holds back what it matches until its end; who knows is told no more', async () => {
+  const path = '/v1/alerts/silences'
+  const matchers = [{ name: 'alertname', value: 'qui.t', is_regex: true }]
+  const to = new Date(Date.now() + 3_600_000).toISOString()
+  const silence = JSON.parse(await api.rest(path, 'POST', { matchers, to })) as { id: string }
+  const rule = { streams: [stream.id], condition: { op: '<', value: 1e9 }, window: '10s' }
+  await put('quiet', { ...rule, channels: ['ops'], repeat: '1m' })
+  await put('loud', { ...rule, channels: ['ops'], repeat: '1m' })
+  await eventually(
+    'the other one is told',
+    async () => receiver.messages('loud').length > 0,
+    60_000,
+  )
+  interface Group {
+    readonly fingerprint: string
+    readonly silenced_by: string[]
+    readonly acknowledged: object | null
+  }
+  const groupOf = async (name: string) => {
+    const { groups } = await get<{ groups: Group[] }>(`/v1/alerts/rules/${name}/groups`)
+    return groups[0]!
+  }
+  assert.deepEqual((await groupOf('quiet')).silenced_by, [silence.id])
+  await sleep(15_000)
+  assert.deepEqual(receiver.messages('quiet'), [])
+  await api.rest(`${path}/${silence.id}`, 'DELETE')
+  await eventually('it is told now', async () => receiver.messages('quiet').length > 0)
+  assert.equal(receiver.messages('quiet')[0]?.reason, 'new')
+  const { fingerprint } = await groupOf('loud')
+  await api.rest(`/v1/alerts/rules/loud/groups/${fingerprint}/acknowledge`, 'POST', {})
+  assert.notEqual((await groupOf('loud')).acknowledged, null)
+  await sleep(2_000)
+  const told = receiver.messages('loud').length
+  await eventually(
+    'the one that nobody knows of is repeated',
+    async () => receiver.messages('quiet').some(({ reason }) => reason === 'repeat'),
+    120_000,
+  )
+  assert.equal(receiver.messages('loud').length, told)
 })

@@ -301,9 +301,14 @@ async function openScene({ hash, shows, act }: Scene): Promise<void> {
   await untilShown(page, shows)
   // Counts come after the rows.
   if (/explore(?!.*\()/.test(hash)) await untilShown(page, 'behind')
-  // What is old is pale until the answer is there.
-  await page.waitForFunction("document.querySelector('.is-stale') === null")
+  await untilFresh()
   await act?.()
+  await untilFresh()
+}
+
+/** What is old is pale until the answer is there. */
+async function untilFresh(): Promise<void> {
+  await seen.page.waitForFunction("document.querySelector('.is-stale') === null")
 }
 
 test('the page for signing in', options, async () => {

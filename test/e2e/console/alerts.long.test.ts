@@ -226,6 +226,87 @@ test('what did not arrive is told and sent again', options, async () => {
   await untilShown(page, 'is deleted')
 })
 
+test('a group is acknowledged, then silenced by its labels, and told again', options, async () => {
+  const { page } = seen
+  const { id } = await get<Rule>('/v1/alerts/rules/firing')
+  await goTo(`#/alerts?rule=${id}`)
+  await clickOn(page, 'Acknowledge cart · 200')
+  await untilShown(page, 'acknowledged')
+  await clickOn(page, 'Take back the acknowledgement of cart · 200')
+  await untilShown(page, 'It is told again')
+  await page.evaluate(
+    `[...document.querySelectorAll('tr')].find((row) => row.innerText.includes('cart · 200'))
+      .querySelector('td:last-child a').click()`,
+  )
+  await untilShown(page, 'New silence')
+  await clickOn(page, '4h')
+  await fillIn(page, 'Why', 'known since noon')
+  await clickOn(page, 'Silence')
+  await untilShown(page, 'alertname=firing, service=cart, code=200')
+  await untilShown(page, 'known since noon')
+  const { silences } = await get<{
+    readonly silences: readonly { readonly to: string; readonly matchers: readonly unknown[] }[]
+  }>('/v1/alerts/silences')
+  assert.equal(silences[0]!.matchers.length, 3)
+  const hours = (Date.parse(silences[0]!.to) - Date.now()) / 3_600_000
+  assert.ok(hours > 3.9 && hours <= 4, String(hours))
+  await goTo(`#/alerts?rule=${id}`)
+  await untilShown(page, 'silenced')
+  await goTo('#/alerts?tab=silences')
+  await page.locator('td button').click()
+  await untilShown(page, 'The silence is over')
+  await untilShown(page, 'No silence.')
+  await goTo('#/alerts?tab=silences&dialog=silence')
+  await fillIn(page, 'Alerts with all of these labels', 'service cart')
+  await clickOn(page, 'Silence')
+  await untilShown(page, 'is not like')
+  await page.keyboard.press('Escape')
+})
+
+/** What is typed for a channel of each kind. */
+const TYPED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  slack: { URL: 'https://hooks.slack.example/x' },
+  teams: { URL: 'https://teams.example/x' },
+  discord: { URL: 'https://discord.example/x' },
+  mattermost: { URL: 'https://mattermost.example/x' },
+  google_chat: { URL: 'https://chat.example/x' },
+  email: { To: 'a@example.com, b@example.com', From: 's@example.com', 'Mail server': 'm.example' },
+  pagerduty: { 'Routing key': 'abcdef' },
+  alertmanager: { URL: 'https://alertmanager.example' },
+  ntfy: { URL: 'https://ntfy.example/topic' },
+  template: { URL: 'https://any.example/x', Template: '{"text":"{{title}}"}' },
+  heartbeat: { URL: 'https://heartbeat.example/x' },
+}
+
+test(
+  'a channel of each kind is made, shows what it would send, and is tested',
+  options,
+  async () => {
+    const { page } = seen
+    const { channels } = await get<{ channels: readonly { kind: string }[] }>('/v1/alerts/channels')
+    assert.equal(channels.length, 1)
+    for (const [kind, typed] of Object.entries(TYPED)) {
+      await goTo('#/alerts?tab=channels&dialog=channel')
+      await untilShown(page, 'New channel')
+      await page.select('dialog select', kind)
+      await fillIn(page, 'Name', `of-${kind}`)
+      for (const [label, text] of Object.entries(typed)) await fillIn(page, label, text)
+      if (kind !== 'heartbeat') {
+        await clickOn(page, 'Show what it would send')
+        await page.waitForSelector('dialog pre')
+      }
+      await clickOn(page, 'Save channel')
+      await page.waitForSelector('dialog', { hidden: true })
+    }
+    const made = await get<{ channels: readonly { kind: string }[] }>('/v1/alerts/channels')
+    const kinds = made.channels.map(({ kind }) => kind).sort()
+    assert.deepEqual(kinds, [...Object.keys(TYPED), 'webhook'].sort(), 'all that the API knows')
+    await goTo('#/alerts?tab=channels')
+    await clickOn(page, 'Test the channel \u2068ops\u2069')
+    await untilShown(page, 'refused')
+  },
+)
+
 test(
   'paused, changed unless somebody else was faster, deleted when it is said twice',
   options,
@@ -291,6 +372,27 @@ test('who only reads is offered nothing that changes', options, async () => {
   await goTo('#/alerts?edit=new')
   await untilShown(page, 'This token cannot make rules of alerts')
   await signIn(page, service.token)
+})
+
+test('a share of what a query finds is a rule, and tried as one', options, async () => {
+  const { page } = seen
+  await goTo(`#/alerts/${web.id}?edit=new`)
+  await untilShown(page, 'What it would have done')
+  await page.locator('summary').click()
+  await fillIn(page, 'Name', 'share')
+  await fillIn(page, 'Window', '10s')
+  await fillIn(page, 'The figure is only of', 'level:error')
+  await page.select('::-p-aria([name="The figure is compared"])', 'share')
+  await fillIn(page, 'Threshold', '0.5')
+  await untilShown(page, 'Would have fired', 60_000)
+  await untilShown(page, 'count where level:error / count')
+  await clickOn(page, 'Create rule')
+  await untilShown(page, 'count where level:error / count > 0.5 in 10s')
+  const rule = await get<{ readonly relative_to: object; readonly aggregate: object }>(
+    '/v1/alerts/rules/share',
+  )
+  assert.deepEqual(rule.relative_to, { fn: 'count' })
+  assert.deepEqual(rule.aggregate, { fn: 'count', query: 'level:error' })
 })
 
 test('no script failed', options, () => {

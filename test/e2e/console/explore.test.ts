@@ -186,6 +186,9 @@ test(
     await page.waitForFunction("document.querySelector('.is-header')?.innerText.includes('status')")
     await untilShown(page, 'request 3 was served')
     assert.match(String(await text('.is-header .name')), /,Service,status,Event$/)
+    // A click on an edge is no drag.
+    await page.locator('.is-header .col .grip').click()
+    assert.doesNotMatch(await hash(), /widths=/)
     await page.keyboard.press('n')
     const focused =
       "document.activeElement.matches('.event-row') && document.activeElement.innerText"

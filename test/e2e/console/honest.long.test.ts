@@ -151,6 +151,46 @@ test('a sampled answer says so', options, async () => {
   })
 })
 
+test("a proxy's page in place of an answer is told as what it is", options, async () => {
+  const { page } = seen
+  const script = await page.evaluateOnNewDocument(`{
+    const real = window.fetch
+    const html = { headers: { 'content-type': 'text/html; charset=utf-8' } }
+    window.fetch = (url, init) =>
+      String(url).endsWith('/search')
+        ? Promise.resolve(new Response('<html>Sign in</html>', html))
+        : real(url, init)
+  }`)
+  await load(page, `${service.url}/console/#/explore/1`)
+  await untilShown(page, 'answered with a page of its own, such as a form to sign in')
+  await page.removeScriptToEvaluateOnNewDocument(script.identifier)
+})
+
+test('what cannot be drawn is told in its place, and the page goes on', options, async () => {
+  const run = async () => {
+    await untilShown(seen.page, 'This cannot be shown')
+    await seen.page.evaluate("location.hash = '#/streams'")
+    await untilShown(seen.page, 'New stream')
+  }
+  await alter('/views', { views: null }, run, '#/views/1')
+  const faults = seen.faults as string[]
+  assert.ok(faults.length > 0)
+  assert.deepEqual(
+    faults.splice(0).filter((fault) => !/null/.test(fault)),
+    [],
+  )
+})
+
+test('a browser that keeps nothing shows the page', options, async () => {
+  const { page } = seen
+  const script = await page.evaluateOnNewDocument(`Object.defineProperty(window, 'localStorage', {
+    get() { throw new DOMException('refused', 'SecurityError') }
+  })`)
+  await load(page, `${service.url}/console/#/explore/1`)
+  await untilShown(page, 'Access token')
+  await page.removeScriptToEvaluateOnNewDocument(script.identifier)
+})
+
 test('no script failed and the security policy was never violated', options, () => {
   assert.deepEqual(seen.faults, [])
 })

@@ -168,6 +168,10 @@ test("a view is edited; over somebody else's change only when one says so", opti
   await clickOn(page, 'Edit the view \u2068Faults\u2069')
   await fillIn(page, 'What it is for', 'mine')
   await api.rest(`${path}/${made.id}`, 'PATCH', { query: 'n:2', description: 'theirs' })
+  await away('GET', `/views/${made.id}`)
+  await clickOn(page, 'Save')
+  await untilShown(page, 'what they changed cannot be read: The server answered 500: it is away')
+  await away('none', '')
   await clickOn(page, 'Save')
   await untilShown(page, 'Somebody else has changed this view meanwhile')
   await untilShown(page, 'n:2')
@@ -177,10 +181,67 @@ test("a view is edited; over somebody else's change only when one says so", opti
   await untilShown(page, 'is saved')
   const last = await now()
   assert.deepEqual([last.description, last.query], ['mine', 'n:2'])
-  // The browser's own line about the 412.
+  await clickOn(page, 'Delete the view \u2068Faults\u2069')
+  await untilShown(page, 'It is gone for everybody who sees the stream.')
+  await page.keyboard.press('Escape')
+  await page.waitForSelector('dialog', { hidden: true })
+  assert.equal((await now()).name, 'Faults')
+  await clickOn(page, 'Delete the view \u2068Faults\u2069')
+  await clickOn(page, 'Delete view')
+  await untilShown(page, 'is deleted')
+  await untilShown(page, 'No view is saved yet')
+  // The browser's own lines about the 412.
   const faults = seen.faults as string[]
-  assert.equal(faults.splice(0).filter((fault) => /412/.test(fault)).length, 1)
+  assert.equal(faults.splice(0).filter((fault) => /412/.test(fault)).length, 2)
 })
+
+/** From now on this is answered with a failure, without a word to the service. */
+const away = (method: string, path: string) =>
+  evaluate(`{
+    window.realFetch ??= window.fetch
+    window.fetch = (url, init) =>
+      init?.method === '${method}' && '${path}' !== '' && String(url).endsWith('${path}')
+        ? Promise.resolve(new Response('{"detail":"it is away"}', { status: 500 }))
+        : window.realFetch(url, init)
+  }`)
+
+test(
+  'a view is saved once by two quick keys, and a new chart comes with new figures',
+  options,
+  async () => {
+    const { page } = seen
+    const { id } = await streamOf('stream-0')
+    await load(page, `${service.url}/console/#/explore/${id}?from=-24h&basis=ingested_at`)
+    await untilCounted(300)
+    await clickOn(page, 'Save')
+    await fillIn(page, 'Name', 'twice')
+    await evaluate(
+      "for (let n = 0; n < 2; n++) document.querySelector('dialog form').requestSubmit()",
+    )
+    await untilShown(page, 'twice is saved')
+    const { views } = JSON.parse(await api.rest(`/v1/streams/${id}/views`))
+    assert.equal(views.length, 1)
+    await load(page, `${service.url}/console/#/usage/${id}`)
+    await untilShown(page, 'by seconds, which nothing keeps', 60_000)
+    await evaluate(`{
+    window.charts = 0
+    window.answers = 0
+    const real = window.fetch
+    window.fetch = (url, init) => {
+      if (String(url).endsWith('/usage')) window.answers++
+      return real(url, init)
+    }
+    new MutationObserver((all) => {
+      for (const { addedNodes } of all) {
+        for (const node of addedNodes) if (node.classList?.contains('uplot')) window.charts++
+      }
+    }).observe([...document.querySelectorAll('.chart')].at(-1), { childList: true })
+  }`)
+    await page.waitForFunction('window.charts >= 4', { timeout: 60_000 })
+    // One answer may have been under way.
+    assert.ok(Number(await evaluate('window.charts - window.answers')) <= 1)
+  },
+)
 
 test('usage: by service, by key, and who was refused', options, async () => {
   const { page } = seen

@@ -138,6 +138,37 @@ test(
   },
 )
 
+test('an edge that is clicked, or let go of, leaves its column as it is', options, async () => {
+  const { page } = seen
+  await open('/1?cols=c0&widths=c0:150')
+  const inline = (at: number) =>
+    read(`document.querySelector('.event-grid').style.getPropertyValue('--w${at}')`)
+  await page.click(gripOf(0))
+  await page.click(gripOf(1))
+  assert.deepEqual([await inline(0), await inline(1)], ['', '150px'])
+  for (const [at, before] of [
+    [0, ''],
+    [1, '150px'],
+  ] as const) {
+    const { x, y } = await middleOf(gripOf(at))
+    await page.mouse.move(x, y)
+    await page.mouse.down()
+    await page.mouse.move(x + 60, y)
+    assert.notEqual(await inline(at), before)
+    await read(`document.querySelector('${gripOf(at)}').dispatchEvent(
+      new PointerEvent('pointercancel', { bubbles: true }))`)
+    await page.mouse.up()
+    assert.equal(await inline(at), before)
+  }
+  assert.match(await hash(), /\?cols=c0&widths=c0:150$/)
+  // By a key the menu opens, also after a drag.
+  await dragTo(nameOf(1), 10_000)
+  await untilNames('Service,Event,c0')
+  await page.keyboard.press('Enter')
+  await untilShown(page, 'Usual width')
+  await page.keyboard.press('Escape')
+})
+
 test('by keys: the same, and what was removed comes back', options, async () => {
   const { page } = seen
   await open('/1?cols=c0')
@@ -168,6 +199,17 @@ test('by keys: the same, and what was removed comes back', options, async () => 
   await page.keyboard.press('ArrowDown')
   await page.keyboard.press('Enter')
   await untilNames('c0,Event')
+})
+
+test('a counted field is removed; a link goes with what it is of', options, async () => {
+  const { page } = seen
+  await open('/1?facets=region')
+  await page.locator('::-p-aria([name="Remove the values of \u2068region\u2069"])').click()
+  await page.waitForFunction("!location.hash.includes('facets=')")
+  await page.keyboard.press('s')
+  await untilShown(page, 'Share what is shown')
+  await page.goBack()
+  await page.waitForSelector('dialog', { hidden: true })
 })
 
 test('twenty columns scroll sideways; time and names stay', options, async () => {

@@ -315,6 +315,8 @@ test(
       await untilShown(theirs, 'of those streams that this token sees')
       await theirs.goto(links.stream)
       await untilShown(theirs, 'sees no stream')
+      // Nothing of the question before is left.
+      await theirs.waitForFunction("document.querySelector('.is-stale, .bar') === null")
       assert.deepEqual(await violationsOn(theirs), [])
     } finally {
       await context.close()

@@ -45,6 +45,7 @@ let api: Api
 let fields: Stream
 let shapes: Stream
 let events: Stream
+let silenceId = ''
 let viewId = ''
 let eventId = ''
 
@@ -103,6 +104,13 @@ const READS: Readonly<Record<string, () => readonly Read[]>> = {
     { path: '/v1/alerts/backtest', body: { rule: ruleOf(['user']), from: '-16m' } },
   ],
   listAlertChannels: () => ['/v1/alerts/channels'],
+  previewAlertChannel: () => [
+    { path: '/v1/alerts/channels/preview', body: { kind: 'email', rule: 'rule_0' } },
+  ],
+  listPrometheusRules: () => ['/api/v1/rules'],
+  listPrometheusAlerts: () => ['/api/v1/alerts'],
+  listAlertSilences: () => ['/v1/alerts/silences?limit=1000'],
+  getAlertSilence: () => [`/v1/alerts/silences/${silenceId}`],
   listAlertMessages: () => ['/v1/alerts/messages?state=delivered'],
   getFieldStats: () => [of(events, 'fields/user/stats?limit=100')],
   queryView: () => [{ path: of(events, `views/${viewId}/query`), body: { limit: 1_000 } }],
@@ -223,6 +231,16 @@ before(async () => {
   for (let n = 0; n < 50; n++) {
     const rule = { ...ruleOf([]), annotations: { text: long } }
     await api.rest(`/v1/alerts/rules/rule_${n}`, 'PUT', rule)
+  }
+  for (let n = 0; n < 50; n++) {
+    const matchers = Array.from({ length: 16 }, (_, at) => {
+      return { name: `label_${at}`, value: `.*${n}.{0,50}`, is_regex: true, is_equal: at % 2 === 0 }
+    })
+    const made = await api.rest('/v1/alerts/silences', 'POST', {
+      matchers,
+      to: '2999-01-01T00:00:00Z',
+    })
+    silenceId = (JSON.parse(made) as { id: string }).id
   }
   for (let n = 0; n < STREAMS; n += 10) {
     await Promise.all(Array.from({ length: 10 }, (_, i) => make(n + i)))

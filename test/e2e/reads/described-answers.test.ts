@@ -125,10 +125,24 @@ async function manageAlerts(id: string): Promise<void> {
     await api.rest(`/v1/alerts/rules${path}`)
   }
   await api.rest('/v1/alerts/rules/described/windows')
+  await api.rest('/api/v1/rules')
+  await api.rest('/api/v1/alerts')
   await api.rest('/v1/alerts/backtest', 'POST', { rule, from: '-1m' })
   await api.rest('/v1/alerts/rules/described', 'DELETE')
-  await api.rest('/v1/alerts/channels/described', 'PUT', { url: 'https://hooks.test/' })
+  const silences = '/v1/alerts/silences'
+  const silence = { matchers: [{ name: 'a', value: 'b' }], to: '2999-01-01T00:00:00Z' }
+  const made = JSON.parse(await api.rest(silences, 'POST', silence)) as { id: string }
+  await api.rest(silences)
+  await api.rest(`${silences}/${made.id}`)
+  await api.rest(`${silences}/${made.id}`, 'DELETE')
+  const channel = '/v1/alerts/channels/described'
+  const template = { text: '{{title}}' }
+  await api.rest(channel, 'PUT', { url: 'http://127.0.0.1:1/' })
+  await api.rest(`${channel}/test`, 'POST')
+  await api.rest(channel, 'PUT', { kind: 'slack', url: 'https://hooks.test/', template })
   await api.rest('/v1/alerts/channels')
+  await api.rest('/v1/alerts/channels/preview', 'POST', { kind: 'template', template })
+  await api.rest('/v1/alerts/channels/preview', 'POST', { kind: 'webhook' })
   await api.rest('/v1/alerts/messages')
   await api.rest('/v1/alerts/channels/described', 'DELETE')
 }

@@ -18,7 +18,14 @@ import { startDatabase, type TestDatabase } from '../../serve/rest-harness.ts'
 import { someOf } from '../../support/fuzzing.ts'
 
 const NODE = { nodeId: 0, epoch: 1n }
-const TABLES = ['alert_rules', 'alert_states', 'alert_windows', 'alert_transitions', 'alert_outbox']
+const TABLES = [
+  'alert_rules',
+  'alert_states',
+  'alert_windows',
+  'alert_transitions',
+  'alert_notices',
+]
+const MOST = { rules: 10, windows: 10 }
 let database: TestDatabase
 let rules: RuleStore
 const clients: PostgresClient[] = []
@@ -204,20 +211,48 @@ test('a window of event time is looked at once more, when its time has come', as
   assert.ok(await store.decide(rule, firing(rule)))
   const untilMs = rule.cursorMs + 60_000
   const dueMs = untilMs + 30_000 + 5_000
-  assert.deepEqual(await store.readOpen(dueMs - 1, 5_000, 10), [])
-  const [open] = await store.readOpen(dueMs, 5_000, 10)
+  assert.deepEqual(await store.readOpen(dueMs - 1, 5_000, MOST), [])
+  const [open] = await store.readOpen(dueMs, 5_000, MOST)
   assert.deepEqual([open?.untilMs, open?.outcome, open?.events], [untilMs, 'breach', 2])
   const told = { kind: 'corrected', fromMs: rule.cursorMs, untilMs } as const
   const now = { ...open!, outcome: 'clear', events: 5 } as const
   assert.ok(await store.correct(rule, now, { events: 3, told }))
   assert.equal(await store.correct(rule, now, { events: 3, told }), false, 'once')
-  assert.deepEqual(await store.readOpen(dueMs, 5_000, 10), [])
+  assert.deepEqual(await store.readOpen(dueMs, 5_000, MOST), [])
   const [window] = await new WindowStore(database.postgres).list(rule.ruleId, {
     before: Number.MAX_SAFE_INTEGER,
     limit: 10,
   })
   assert.deepEqual([window?.outcome, window?.events, window?.lateEvents], ['clear', 5, 3])
   assert.deepEqual(await counts(rule.ruleId), [1, 1, 1, 2, 4])
+})
+
+test('rules that always fail keep the second look from no other', async () => {
+  const store = new DecisionStore(await session(), NODE)
+  const decided = async (name: string, windows: number) => {
+    let rule = await put(name, { time_basis: 'event_time', delay: '30s' })
+    for (let n = 0; n < windows; n++) {
+      assert.ok(await store.decide(rule, firing(rule)))
+      rule = { ...rule, cursorMs: rule.cursorMs + 60_000 }
+    }
+    return rule
+  }
+  const failing = await decided('failing', 5)
+  const last = await decided('last', 1)
+  const open = await store.readOpen(last.cursorMs + 600_000, 5_000, { rules: 10, windows: 3 })
+  assert.deepEqual(
+    open.map(({ rule, untilMs }) => [rule.ruleId, untilMs]),
+    [
+      ...[-4, -3, -2].map((n) => [failing.ruleId, failing.cursorMs + n * 60_000]),
+      [last.ruleId, last.cursorMs],
+    ],
+  )
+  const met = new Set<number>()
+  for (let n = 0; n < 100 && met.size < 2; n++) {
+    const some = await store.readOpen(last.cursorMs + 600_000, 5_000, { rules: 1, windows: 3 })
+    for (const { rule } of some) met.add(rule.ruleId)
+  }
+  assert.equal(met.size, 2, 'whichever comes first')
 })
 
 test('failing is told once, until a window is decided', async () => {

@@ -1,6 +1,7 @@
 /**
- * Goal: messages of one rule and group go to a channel in their order; dead ones hold up nobody,
- * are listed and sent again under their key.
+ * Goal: messages of one rule go to a channel in their order, those about groups and those about the
+ * rule by themselves; dead ones hold up nobody, are listed and sent again under their key. Channels
+ * are an owner's own.
  * Method: a real PostgreSQL.
  */
 import assert from 'node:assert/strict'
@@ -8,8 +9,6 @@ import { after, before, test } from 'node:test'
 import { ALERT_CHANNELS_MAX } from '../../../src/limits.ts'
 import { ChannelStore } from '../../../src/store/alerts/channel-store.ts'
 import { OutboxStore } from '../../../src/store/alerts/outbox-store.ts'
-import type { Rule } from '../../../src/store/alerts/rule.ts'
-import { insertTransitions } from '../../../src/store/alerts/transitions-sql.ts'
 import { startDatabase, type TestDatabase } from '../../serve/rest-harness.ts'
 
 let database: TestDatabase
@@ -26,53 +25,52 @@ after(async () => {
   await database?.close()
 })
 
-async function happen(group: string, kind: 'firing' | 'resolved'): Promise<void> {
-  const settings = { channels: ['ops', 'chat'], send_resolved: true }
-  const rule = { ruleId: 1, name: 'errors', owner: 'ann', version: 1, settings }
-  await insertTransitions(database.postgres, rule as unknown as Rule, [
-    { kind, group: { fingerprint: group, json: `["${group}"]` }, fromMs: 0, untilMs: 1 },
-  ])
+async function insert(key: string, channel: string, isGrouped = true): Promise<void> {
+  await database.postgres.query(
+    `INSERT INTO alert_outbox (transition_id, rule_id, rule_name, owner, channel, idempotency_key,
+       is_grouped, reason, content) VALUES (0, 1, 'errors', 'ann', $1, $2, $3, 'new', '{}')`,
+    [channel, key, isGrouped],
+  )
 }
 
-const shown = async () =>
-  (await outbox.readDue(100)).map(({ channel, transition }) => {
-    return `${transition.fingerprint} ${transition.kind} ${channel}`
-  })
+const shown = async () => (await outbox.readDue(100)).map(({ key }) => key)
 
-test('in order, one at a time for each group and channel', async () => {
-  const settings = { url: 'https://hooks.test/a', secret: 's', allowsPrivate: false }
-  await channels.put('ann', 'ops', settings)
-  for (const kind of ['firing', 'resolved'] as const) {
-    for (const group of ['a', 'b']) await happen(group, kind)
+test('in order, one at a time for each rule and channel', async () => {
+  const settings = {
+    ...({ kind: 'slack', url: 'https://hooks.test/a', secret: 's', allowsPrivate: false } as const),
+    options: { template: { text: '{{title}}' } },
   }
-  assert.deepEqual(await shown(), [
-    'a firing ops',
-    'a firing chat',
-    'b firing ops',
-    'b firing chat',
-  ])
+  await channels.put('ann', 'ops', settings)
+  for (const n of [1, 2]) {
+    for (const channel of ['ops', 'chat']) await insert(`${channel}-${n}`, channel)
+    await insert(`gap-${n}`, 'ops', false)
+  }
+  assert.deepEqual(await shown(), ['ops-1', 'chat-1', 'gap-1'])
   const [first, second, third] = await outbox.readDue(100)
   assert.deepEqual([first?.target, second?.target], [settings, undefined])
-  assert.equal(first?.key, `sluice-alert-${first?.transition.transitionId}-1`)
   await outbox.setDelivered(first!.messageId)
   await outbox.retryIn(second!.messageId, 60_000, 'it answered 500')
   await outbox.setDead(third!.messageId, 'it answered 404')
-  assert.deepEqual(
-    await shown(),
-    ['b firing chat', 'a resolved ops', 'b resolved ops'],
-    'what waits holds up its group alone',
-  )
+  assert.deepEqual(await shown(), ['ops-2', 'gap-2'], 'what waits holds up its channel alone')
   const listed = async (state: 'waiting' | 'delivered' | 'dead', owner?: string) =>
-    (await outbox.list(owner, state, { before: Number.MAX_SAFE_INTEGER, limit: 10 })).length
+    await outbox.list(owner, state, { before: Number.MAX_SAFE_INTEGER, limit: 10 })
+  assert.deepEqual([(await listed('waiting')).length, (await listed('delivered')).length], [4, 1])
+  const [dead] = await listed('dead', 'ann')
   assert.deepEqual(
-    [await listed('waiting'), await listed('delivered'), await listed('dead', 'ann')],
-    [6, 1, 1],
+    [dead?.key, dead?.lastError, dead?.ruleName, dead?.reason, dead?.transition],
+    ['gap-1', 'it answered 404', 'errors', 'new', undefined],
   )
-  assert.equal(await listed('dead', 'bob'), 0)
+  assert.equal((await listed('dead', 'bob')).length, 0)
   assert.equal(await outbox.sendAgain('bob', third!.messageId), false)
   assert.ok(await outbox.sendAgain('ann', third!.messageId))
   const again = (await outbox.readDue(100)).find(({ messageId }) => messageId === third!.messageId)
   assert.deepEqual([again?.key, again?.attempts], [third?.key, 0])
+})
+
+test('the first text that is stored is what a message says', async () => {
+  const [due] = await outbox.readDue(1)
+  assert.equal(await outbox.finish(due!.messageId, '{"first":1}'), '{"first":1}')
+  assert.equal(await outbox.finish(due!.messageId, '{"second":1}'), '{"first":1}')
 })
 
 test('channels: the same put changes nothing, names are an owner own', async () => {

@@ -21,8 +21,8 @@ const TAG_ERROR_MESSAGE = 0x12
 const TAG_CODE = 0x08
 const TAG_MESSAGE = 0x12
 
-/** google.rpc.Code by HTTP status. Exporters decide by the status; the code is for people. */
-const RPC_CODES: Readonly<Record<number, number>> = {
+/** google.rpc.Code by HTTP status. Over HTTP exporters decide by the status, over gRPC by this. */
+export const RPC_CODES: Readonly<Record<number, number>> = {
   400: 3, // INVALID_ARGUMENT
   401: 16, // UNAUTHENTICATED
   403: 7, // PERMISSION_DENIED
@@ -38,7 +38,7 @@ const RPC_CODES: Readonly<Record<number, number>> = {
   501: 12,
   503: 14, // UNAVAILABLE
 }
-const RPC_UNKNOWN = 2
+export const RPC_UNKNOWN = 2
 
 /** All records were accepted: `partial_success` is not set. */
 export function otlpSuccess(encoding: OtlpEncoding): Uint8Array {
@@ -82,7 +82,7 @@ export function otlpError(encoding: OtlpEncoding, error: IngestError): Uint8Arra
 }
 
 /** A message of a number and a text; zero and an empty text are left out. */
-function encodeNumberAndText(
+export function encodeNumberAndText(
   numberTag: number,
   number: number,
   textTag: number,
@@ -95,7 +95,7 @@ function encodeNumberAndText(
 }
 
 /** A tag and a varint: a number, or the length of what follows. */
-function encodeHead(tag: number, value: number): Uint8Array {
+export function encodeHead(tag: number, value: number): Uint8Array {
   const bytes = [tag]
   let rest = value
   for (; rest >= 0x80; rest = Math.floor(rest / 0x80)) bytes.push((rest % 0x80) + 0x80)

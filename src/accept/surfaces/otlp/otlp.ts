@@ -10,7 +10,6 @@ import { mediaTypeOf } from '../../../http/body.ts'
 import type { Exchange, Handler, Reply, Route } from '../../../http/exchange.ts'
 import { headerOrBearerKey } from '../../admission/presented-key.ts'
 import type { Answer, BodyPlan, HttpDialect } from '../../dialect.ts'
-import type { IngestReport } from '../../ingest-report.ts'
 import { ingestHandler } from '../../request/ingest-handler.ts'
 import { compatible, describeIngest } from '../descriptions.ts'
 import type { Surface } from '../surface.ts'
@@ -20,10 +19,9 @@ import {
   type OtlpEncoding,
   otlpError,
   otlpHttpStatus,
-  otlpPartialSuccess,
   otlpStatus,
-  otlpSuccess,
 } from './otlp-reply.ts'
+import { answerOtlp, encodeOtlpAnswer, judgeOtlp } from './otlp-terms.ts'
 
 const LOGS = ['/v1/otlp/v1/logs', '/v1/logs']
 const OTHER_SIGNALS = ['traces', 'metrics', 'profiles']
@@ -93,35 +91,11 @@ class OtlpDialect implements HttpDialect {
     throw new IngestError('unsupported_media_type', `send ${protobuf} or ${json}`)
   }
 
-  judge(report: IngestReport): IngestError | undefined {
-    if (report.fatal === undefined) return undefined
-    const isTooLarge = report.fatal.code === 'too_large'
-    return new IngestError(isTooLarge ? 'too_large' : 'malformed', report.fatal.message)
-  }
-
-  /**
-   * Remembered as JSON, whatever encoding it is sent in. Empty for a full success. A message with
-   * no rejected record is what the protocol has for warnings.
-   */
-  answer(report: IngestReport): Answer {
-    const { rejected, errors, warnings } = report
-    const told: string[] = []
-    const tell = (text: string, first: { index: number; message: string } | undefined) => {
-      told.push(first === undefined ? text : `${text}; record ${first.index}: ${first.message}`)
-    }
-    if (rejected > 0) tell(`${rejected} log records were rejected`, errors[0])
-    if (warnings > 0) tell(`${warnings} log records were stored in part`, report.firstWarning)
-    return told.length === 0 ? '' : JSON.stringify({ rejected, message: told.join('; ') })
-  }
+  judge = judgeOtlp
+  answer = answerOtlp
 
   acceptedReply(answer: Answer): Reply {
-    return this.#reply(200, this.#body(String(answer)))
-  }
-
-  #body(answer: string): Uint8Array {
-    if (answer === '') return otlpSuccess(this.#encoding)
-    const { rejected, message } = JSON.parse(answer) as { rejected: number; message: string }
-    return otlpPartialSuccess(this.#encoding, rejected, message)
+    return this.#reply(200, encodeOtlpAnswer(this.#encoding, answer))
   }
 
   refusedReply(error: IngestError): Reply {

@@ -4,6 +4,7 @@ import { levelsInRange } from '../../../language/scalar.ts'
 import { idDigits } from '../../../language/trace-fields.ts'
 import { tryParseEventId } from '../../../model/event-id.ts'
 import { CONTEXT_IDS, CONTEXT_SERVICE_AT } from '../../../model/projection.ts'
+import { floorMs } from '../../../model/rfc3339.ts'
 import { segmentIdMs } from '../../../model/segment-id.ts'
 import { bothBounds } from './both-bounds.ts'
 import { compileTest } from './compile-test.ts'
@@ -79,8 +80,8 @@ const NS_PER_MS = 1_000_000n
 function compileReceipt({ low, high }: RangeTest, params: SqlParams): string {
   const condition = bothBounds(low, high, (operator, { value }) => {
     const ns = value.timeNs!
-    const floor = ns / NS_PER_MS - (ns % NS_PER_MS < 0n ? 1n : 0n)
-    const isBetween = ns % NS_PER_MS !== 0n
+    const floor = floorMs(ns)
+    const isBetween = ns !== floor * NS_PER_MS
     const between = operator === '>=' ? '>' : operator === '<' ? '<=' : operator
     const ms = params.add('Int64', String(floor))
     return `ingested_at ${isBetween ? between : operator} fromUnixTimestamp64Milli(${ms}, 'UTC')`

@@ -51,9 +51,10 @@ export function legKey(
   if (missing === undefined) return key
   const { kind, text } = key
   const instead = options.params.add('String', missing.text)
+  const missingKind = isText === true ? STRING : GROUP_KINDS.indexOf(missing.kind)
   return {
     ...key,
-    kind: `toUInt8(if(${kind} = ${NULL}, ${GROUP_KINDS.indexOf(missing.kind)}, ${kind}))`,
+    kind: `toUInt8(if(${kind} = ${NULL}, ${missingKind}, ${kind}))`,
     text: `if(${kind} = ${NULL}, ${instead}, ${text})`,
   }
 }
