@@ -23,7 +23,7 @@ interface Message {
   readonly reason: string
   /** How many groups it tells of. */
   readonly alert_count: number
-  /** Of which it is, where that is one. */
+  /** Of the first of them; null: it is forgotten. */
   readonly transition: Transition | null
 }
 
