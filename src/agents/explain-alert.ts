@@ -1,7 +1,7 @@
 /** Why a rule fires: the window, its value, the events of it, and what else changed then. */
 
 import { conditionWords } from '../alerts/condition-words.ts'
-import { groupQuery, streamOfGroup } from '../alerts/group-query.ts'
+import { countedEventsQuery, countedStream } from '../alerts/counted-events-query.ts'
 import { taskOf } from '../alerts/rule-settings.ts'
 import { findVisibleRule } from '../alerts/visible-rules.ts'
 import { readElementTexts, readMemberTexts } from '../api/json-text.ts'
@@ -168,9 +168,9 @@ async function events(
   fired: Transition,
 ): Promise<readonly string[]> {
   const { settings } = rule
-  const query = groupQuery(settings, fired.groupJson)
+  const query = countedEventsQuery(settings, fired.groupJson)
   const range = { from: formatTimeMs(fired.fromMs), to: formatTimeMs(fired.untilMs) }
-  const one = streamOfGroup(settings, fired.groupJson ?? '[]')
+  const one = countedStream(settings, fired.groupJson ?? '[]')
   const named = one === undefined ? settings.streams : [one]
   const stream = named !== '*' && named.length === 1 ? named[0]! : '*'
   const asked = { stream, query, ...range, time_basis: settings.time_basis }

@@ -30,7 +30,10 @@ type Asked = Pick<RuleSettings, 'query' | 'aggregate' | 'group_by'>
  * `groupJson`: the values as a JSON array; undefined: the rule as a whole. Undefined where no query
  * finds exactly these, as for groups of arrays.
  */
-export function groupQuery(asked: Asked, groupJson: string | undefined): string | undefined {
+export function countedEventsQuery(
+  asked: Asked,
+  groupJson: string | undefined,
+): string | undefined {
   const own = [asked.query, asked.aggregate.query ?? ''].map(tryParse)
   const values = groupJson === undefined ? [] : readElementTexts(groupJson)
   const clauses = values.map((value, at) => {
@@ -54,7 +57,7 @@ function tryParse(text: string): Query | undefined {
 }
 
 /** The id of the stream that the group is of, where the rule is grouped by it. */
-export function streamOfGroup({ group_by: names }: Asked, groupJson: string): string | undefined {
+export function countedStream({ group_by: names }: Asked, groupJson: string): string | undefined {
   const at = names.indexOf(STREAM)
   const value = at < 0 ? undefined : readElementTexts(groupJson)[at]
   return value === undefined ? undefined : String(JSON.parse(value))

@@ -1,7 +1,7 @@
 /** Goal: the query of a group finds its events and no other: whatever its values and names are. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { groupQuery, streamOfGroup } from '../../src/alerts/group-query.ts'
+import { countedEventsQuery, countedStream } from '../../src/alerts/counted-events-query.ts'
 import { parse } from '../../src/language/parse.ts'
 
 const asked = (query: string, groupBy: readonly string[], counts?: string) => ({
@@ -25,17 +25,24 @@ test('a group is asked for by its values, quoted as the language wants it', () =
     ['x', ['_stream', 'y'], '["7","z"]', 'x AND y="z"'],
   ]
   for (const [query, by, group, expected] of cases) {
-    const written = groupQuery(asked(query, by), group)
+    const written = countedEventsQuery(asked(query, by), group)
     assert.equal(written, expected)
     parse(written)
   }
-  assert.equal(groupQuery(asked('a', [], 'b'), undefined), 'a AND b', 'what the figure counts')
-  assert.equal(streamOfGroup(asked('', ['x', '_stream']), '["a","7"]'), '7')
-  assert.equal(streamOfGroup(asked('', ['x']), '["a"]'), undefined)
+  assert.equal(
+    countedEventsQuery(asked('a', [], 'b'), undefined),
+    'a AND b',
+    'what the figure counts',
+  )
+  assert.equal(countedStream(asked('', ['x', '_stream']), '["a","7"]'), '7')
+  assert.equal(countedStream(asked('', ['x']), '["a"]'), undefined)
 })
 
 test('where no query finds exactly these there is none', () => {
-  assert.equal(groupQuery(asked('', ['tags']), '[["a","b"]]'), undefined)
-  assert.equal(groupQuery(asked('', ['long']), JSON.stringify(['x'.repeat(2_000)])), undefined)
-  assert.equal(groupQuery(asked('level:(', []), '[]'), undefined)
+  assert.equal(countedEventsQuery(asked('', ['tags']), '[["a","b"]]'), undefined)
+  assert.equal(
+    countedEventsQuery(asked('', ['long']), JSON.stringify(['x'.repeat(2_000)])),
+    undefined,
+  )
+  assert.equal(countedEventsQuery(asked('level:(', []), '[]'), undefined)
 })
