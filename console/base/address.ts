@@ -7,9 +7,12 @@ export const SCREENS = [
   'schema',
   'redaction',
   'usage',
+  'alerts',
   'tokens',
 ] as const
 export type Screen = (typeof SCREENS)[number]
+/** Screens that begin with what there is of all streams. */
+export const OF_ALL: readonly Screen[] = ['streams', 'alerts', 'tokens']
 
 export interface Route {
   readonly screen: Screen

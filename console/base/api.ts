@@ -31,7 +31,7 @@ function failureOf(status: number, detail: unknown): string {
 }
 
 export interface Call {
-  readonly method?: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** Sent as JSON; a string is sent as it is. */
   readonly body?: unknown
   /** Left out where undefined. */

@@ -10,6 +10,7 @@ export type KeyAction =
   | 'export'
   | 'share'
   | 'order'
+  | 'alert'
   | 'palette'
   | 'help'
 
@@ -23,6 +24,7 @@ const ACTIONS: Readonly<Record<string, KeyAction>> = {
   e: 'export',
   s: 'share',
   o: 'order',
+  w: 'alert',
   '?': 'help',
 }
 

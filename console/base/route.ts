@@ -5,7 +5,7 @@
 import { computed, signal } from '@preact/signals'
 import { canonical, href, type Route, readRoute } from './address.ts'
 
-export { href, listText, type Route, readList, SCREENS, type Screen } from './address.ts'
+export { href, listText, OF_ALL, type Route, readList, SCREENS, type Screen } from './address.ts'
 
 const hash = signal(location.hash)
 /** Rises when somebody comes to an address by a link, by Back, or by typing it. */

@@ -4,7 +4,7 @@ import { useLayoutEffect, useRef } from 'preact/hooks'
 import { clockParam } from '../base/clock.ts'
 import type { Loaded } from '../base/loaded.ts'
 import { may, mayChangeStreams } from '../base/rights.ts'
-import { route, setParams } from '../base/route.ts'
+import { go, href, route, setParams } from '../base/route.ts'
 import { findStream, streams } from '../base/stream.ts'
 import type { ViewInfo } from '../base/view.ts'
 import { AddColumn } from '../events/add-column.tsx'
@@ -169,6 +169,18 @@ function Bar({ turn, isGrouped, isAsked, opened, saves }: BarProps) {
         <span aria-hidden="true">{'☆ '}</span>
         Save
       </button>
+      {may('alerts:write') && (
+        <button
+          type="button"
+          id="alert"
+          disabled={!isAsked}
+          title="A rule that tells when this is found (w)"
+          onClick={() => go(alertAddress())}
+        >
+          <span aria-hidden="true">{'▲ '}</span>
+          Alert…
+        </button>
+      )}
       <ExportButton isAsked={isAsked} />
       <ShareButton />
       {isSaving.value && streamId !== undefined && (
@@ -183,6 +195,13 @@ function Bar({ turn, isGrouped, isAsked, opened, saves }: BarProps) {
       )}
     </div>
   )
+}
+
+/** Of the form of a rule about what is looked for. */
+function alertAddress(): string {
+  const { streamId, params } = route.value
+  const asked = ['q', 'by', 'fn', 'of'].map((name) => [name, params.get(name) ?? undefined])
+  return href('alerts', streamId, { edit: 'new', ...Object.fromEntries(asked) })
 }
 
 /** With what was chosen in them. */

@@ -75,14 +75,14 @@ function Frame() {
 
 /**
  * Explore does not wait for the list of streams when the address names one: people come for the
- * first rows. A token that may not list streams can still show the events of all that it sees.
+ * first rows. A token that may not list streams can still show the events of all that it sees, and alerts.
  */
 function Content({ current }: { current: Route }) {
   const [scope, what] = NEEDS[current.screen]
   if (!may(scope)) return <Lacking scope={scope} what={what} />
   const isRead = streams.value !== undefined
-  const needsNoList = current.streamId !== undefined || !may('streams:read')
-  if (isRead || (current.screen === 'explore' && needsNoList)) {
+  const isOfOne = current.screen === 'explore' && current.streamId !== undefined
+  if (isRead || isOfOne || !may('streams:read')) {
     return <Screen current={current} />
   }
   if (streamsFailure.value === undefined) return <p class="quiet">Loading…</p>

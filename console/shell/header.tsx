@@ -1,5 +1,5 @@
 import { may, ownToken } from '../base/rights.ts'
-import { href, route, type Screen } from '../base/route.ts'
+import { href, OF_ALL, route, type Screen } from '../base/route.ts'
 import { signOut } from '../base/sign-in.ts'
 import { findStream, streams } from '../base/stream.ts'
 import { nextTheme, type Theme, theme, themeAfter } from '../base/theme.ts'
@@ -7,6 +7,7 @@ import { StreamPicker } from './stream-picker.tsx'
 
 const LINKS: readonly (readonly [screen: Screen, label: string])[] = [
   ['explore', 'Explore'],
+  ['alerts', 'Alerts'],
   ['views', 'Views'],
   ['streams', 'Streams'],
   ['schema', 'Schema'],
@@ -34,7 +35,7 @@ export function Header({ onHelp }: { onHelp: () => void }) {
         {links.map(([name, label]) => (
           <a
             key={name}
-            href={href(name, name === 'streams' || name === 'tokens' ? undefined : streamId)}
+            href={href(name, OF_ALL.includes(name) ? undefined : streamId)}
             aria-current={name === screen ? 'page' : undefined}
           >
             {label}

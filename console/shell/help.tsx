@@ -21,6 +21,7 @@ const KEYS: readonly (readonly [keys: string, does: string])[] = [
   ['r', 'ask again'],
   ['e', 'export what is shown'],
   ['s', 'a link to it, to share'],
+  ['w', 'a rule that tells when it is found'],
   ['Ctrl K', 'go anywhere, do anything'],
   ['?', 'this page'],
 ]

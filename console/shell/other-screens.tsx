@@ -1,4 +1,5 @@
 /** The screens beside Explore, as one file that is loaded when one of them is first shown. */
+import { AlertsScreen } from '../alerts/alerts-screen.tsx'
 import type { Route } from '../base/route.ts'
 import { RedactionScreen } from '../redaction/redaction-screen.tsx'
 import { SchemaScreen } from '../schema/schema-screen.tsx'
@@ -19,6 +20,8 @@ export function OtherScreen({ screen, streamId }: Pick<Route, 'screen' | 'stream
       return <UsageScreen streamId={streamId} />
     case 'streams':
       return <StreamsScreen streamId={streamId} />
+    case 'alerts':
+      return <AlertsScreen streamId={streamId} />
     case 'tokens':
       return <TokensScreen />
     default:

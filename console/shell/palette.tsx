@@ -3,7 +3,7 @@ import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { CLOCK_NAMES, CLOCKS, clockParam } from '../base/clock.ts'
 import { may } from '../base/rights.ts'
-import { go, href, route, SCREENS, setParams } from '../base/route.ts'
+import { go, href, OF_ALL, route, SCREENS, setParams } from '../base/route.ts'
 import { signOut } from '../base/sign-in.ts'
 import { streams } from '../base/stream.ts'
 import { streamAddress } from '../base/switch-stream.ts'
@@ -103,7 +103,7 @@ function actions(): Action[] {
   return [
     ...SCREENS.filter((name) => name !== 'tokens' || may('admin')).map((name) => ({
       label: `Screen: ${name}`,
-      run: () => go(href(name, name === 'streams' || name === 'tokens' ? undefined : streamId)),
+      run: () => go(href(name, OF_ALL.includes(name) ? undefined : streamId)),
     })),
     ...ranges,
     ...own,

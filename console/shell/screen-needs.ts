@@ -9,5 +9,6 @@ export const NEEDS: Readonly<Record<Screen, readonly [scope: Scope, what: string
   schema: ['streams:read', 'look at the schema of a stream'],
   redaction: ['streams:read', 'try redaction'],
   usage: ['streams:read', 'look at the usage of a stream'],
+  alerts: ['alerts:read', 'look at alerts'],
   tokens: ['admin', 'manage tokens'],
 }

@@ -1,8 +1,10 @@
 import type { AgentTool } from './agent-tool.ts'
 import { type AggregateToolDeps, aggregateTool } from './aggregate.ts'
 import { type DescribeStreamDeps, describeStreamTool } from './describe-stream.ts'
+import { type ExplainAlertDeps, explainAlertTool } from './explain-alert.ts'
 import { type GetEventDeps, getEventTool } from './get-event.ts'
 import { type IngestEventsDeps, ingestEventsTool } from './ingest-events.ts'
+import { listAlertsTool } from './list-alerts.ts'
 import { type ListStreamsDeps, listStreamsTool } from './list-streams.ts'
 import { type RedactPreviewToolDeps, redactPreviewTool } from './redact-preview.ts'
 import { type SearchToolDeps, searchEventsTool } from './search-events.ts'
@@ -14,6 +16,7 @@ export interface ToolDeps
     AggregateToolDeps,
     GetEventDeps,
     DescribeStreamDeps,
+    ExplainAlertDeps,
     IngestEventsDeps,
     TailSampleDeps,
     RedactPreviewToolDeps {}
@@ -22,8 +25,10 @@ export function allTools(deps: ToolDeps): readonly AgentTool[] {
   return [
     aggregateTool(deps),
     describeStreamTool(deps),
+    explainAlertTool(deps),
     getEventTool(deps),
     ingestEventsTool(deps),
+    listAlertsTool(deps),
     listStreamsTool(deps),
     redactPreviewTool(deps),
     searchEventsTool(deps),

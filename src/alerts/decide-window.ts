@@ -3,7 +3,7 @@
  * and of what a query says of the window. Live rules and backtests are decided by it alike.
  */
 import { ALERT_GROUP_MEMORY_MS, ALERT_GROUPS_MAX } from '../limits.ts'
-import { type Condition, isBreach } from './condition.ts'
+import { type Condition, isBreach, isOfSmall } from './condition.ts'
 import {
   type GroupMemory,
   type GroupSight,
@@ -57,7 +57,7 @@ export type Outcome = 'clear' | 'breach' | 'no_data'
 
 export interface WindowDecision {
   readonly outcome: Outcome
-  /** Of the one group, without `group_by`. */
+  /** Of the one group; of several that of the one that is the nearest to breaking the rule. */
   readonly value: number | undefined
   /** Groups in which the condition held, and those that were not looked at. */
   readonly breachCount: number
@@ -84,17 +84,19 @@ export function decideWindow(
   const names = rule.isGrouped ? [...new Set([...before.keys(), ...seen.keys()])] : [ALL]
   const remembers = remembersAbsence(rule)
   let breachCount = 0
+  let value: number | undefined
   let uncounted = Math.max(0, window.groupCount - window.groups.length)
   let active = [...before.values()].filter(({ state }) => state !== 'inactive').length
   for (const name of names) {
     const memory = before.get(name)
-    const { value, events } = seen.get(name) ?? ABSENT
+    const { value: own, events } = seen.get(name) ?? ABSENT
     if (memory === undefined && active >= ALERT_GROUPS_MAX) {
       uncounted++
       continue
     }
     const isGone = memory !== undefined && endMs - memory.seenMs > ALERT_GROUP_MEMORY_MS
-    const sight = sightOf(rule, { value, events }, rule.isGrouped && isGone)
+    const sight = sightOf(rule, { value: own, events }, rule.isGrouped && isGone)
+    if (!isGone) value = nearer(rule.condition, value, sight.value)
     const after = stepGroup(memory, sight, rule, endMs)
     if (after.breaches.at(-1) === true) breachCount++
     if (memory === undefined && after.state !== 'inactive') active++
@@ -107,7 +109,7 @@ export function decideWindow(
   const none = window.events === 0
   return {
     outcome: breachCount > 0 ? 'breach' : none ? 'no_data' : 'clear',
-    value: rule.isGrouped ? undefined : sightOf(rule, seen.get(ALL) ?? ABSENT, false).value,
+    value,
     breachCount,
     uncounted,
     memories: bounded(memories),
@@ -128,6 +130,12 @@ function sightOf(
   if (isNone && noData === 'keep') return { ...none, holds: 'as_before' }
   const counted = none.value
   return { ...none, holds: counted !== undefined && isBreach(condition, counted) }
+}
+
+/** Which of the two is nearer to breaking the rule. */
+function nearer(condition: Condition, a: number | undefined, b: number | undefined) {
+  if (a === undefined || b === undefined) return a ?? b
+  return isOfSmall(condition) ? Math.min(a, b) : Math.max(a, b)
 }
 
 /** Whether a group without events may break the rule: it has to be remembered for that. */

@@ -143,7 +143,7 @@ async function start(context: Context, { engine, onStarting, stopAll }: Starting
     ...serveRoutes({ ...guard, ...browsers, ...reading, control, views, tails, alerts }),
     ...prometheusRoutes({ ...guard, lane: reading.lanes.lists, ...alerts }),
     ...createElasticRoutes(context, { guard, reading, credentials }),
-    ...createAgentRoutes(context, { guard, reading, pool, tails, ingestByAgent }),
+    ...createAgentRoutes(context, { guard, reading, pool, tails, ingestByAgent, alerts }),
     ...createTelemetryRoutes(health, metrics),
     ...page.routes,
   ])

@@ -2,6 +2,7 @@
 import { IngestReport } from '../accept/ingest-report.ts'
 import { agentFormat } from '../accept/surfaces/agent/agent-ingest.ts'
 import { allTools } from '../agents/all-tools.ts'
+import type { ExplainAlertDeps } from '../agents/explain-alert.ts'
 import type { TryEvents } from '../agents/ingest-events.ts'
 import { agentRoutes } from '../agents/mcp-route.ts'
 import { readElementTexts, readMemberTexts } from '../api/json-text.ts'
@@ -25,15 +26,16 @@ interface AgentParts {
   readonly pool: WorkerPool
   readonly tails: TailHub
   readonly ingestByAgent: IngestEvents
+  readonly alerts: ExplainAlertDeps['alerts']
 }
 
 export function createAgentRoutes(
   { log }: Pick<Context, 'log'>,
-  { guard, reading, pool, tails, ingestByAgent }: AgentParts,
+  { guard, reading, pool, tails, ingestByAgent, alerts }: AgentParts,
 ): Route[] {
   const { lanes, readSegments, schemas, usage } = reading
   const tools = allTools({
-    ...reading,
+    ...{ ...reading, alerts },
     lists: lanes.lists,
     queries: lanes.queries,
     tails,

@@ -1,4 +1,5 @@
 /** Builds what evaluates rules of alerts and writes down what becomes of them. */
+import type { ExplainAlertDeps } from '../agents/explain-alert.ts'
 import { createSender } from '../alerts/channels/channel-kinds.ts'
 import { Deliverer, type DelivererParts } from '../alerts/deliverer.ts'
 import { Evaluator, type EvaluatorObserver } from '../alerts/evaluator.ts'
@@ -53,7 +54,10 @@ const ASKER = 0
 
 type RouteParts = RuleParts &
   ChannelRoutesDeps['alerts'] &
-  SilenceRoutesDeps['alerts'] & { readonly active: ActiveStore }
+  SilenceRoutesDeps['alerts'] & {
+    readonly active: ActiveStore
+  } & Pick<AgentParts, 'streamsOf'>
+type AgentParts = ExplainAlertDeps['alerts']
 
 interface AlertParts {
   readonly reading: Reading
@@ -139,7 +143,7 @@ export function startAlerts(context: Context, stores: Stores, parts: AlertParts)
     windows: new WindowStore(reads.postgres),
     active: new ActiveStore(reads.postgres),
     channels: new ChannelStore(postgres),
-    ...{ outbox, send, closing, ask },
+    ...{ outbox, send, closing, ask, streamsOf },
   }
 }
 

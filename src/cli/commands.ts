@@ -2,6 +2,7 @@
 import { parseArgs } from 'node:util'
 import { visibleText } from '../language/visible-text.ts'
 import { version } from '../version.ts'
+import { alerts } from './alerts/alerts.ts'
 import { ApiFailure, Client } from './client.ts'
 import {
   type Command,
@@ -28,7 +29,7 @@ import { UsageError } from './usage-error.ts'
 import { views } from './views.ts'
 
 const COMMANDS: Readonly<Record<string, Command>> = {
-  ...{ tail, search, query, schema, views },
+  ...{ tail, search, query, schema, views, alerts },
   ...{ send, streams, usage, keys, tokens },
   completion: completionOf(() => {
     return Object.entries(COMMANDS).map(([name, command]) => ({

@@ -5,7 +5,7 @@ import { problemOf, RULE_PROPERTIES } from '../alerts/rule-settings.ts'
 import { nullable, type ObjectSchema, RFC3339, type Schema } from '../api/schema.ts'
 import { formatTimeMs } from '../model/rfc3339.ts'
 import type { StoredState } from '../store/alerts/decision-store.ts'
-import type { Rule } from '../store/alerts/rule.ts'
+import type { ToldRule } from '../store/alerts/rule.ts'
 import type { Acknowledgement, Silence } from '../store/alerts/silence-store.ts'
 import type { Transition } from '../store/alerts/transition-store.ts'
 import type { DecidedWindow } from '../store/alerts/window-store.ts'
@@ -32,6 +32,8 @@ export const RULE: ObjectSchema = {
     updated_at: RFC3339,
     version: { type: 'integer', description: 'Rises with each change; also the `ETag`' },
     decided_until: { ...RFC3339, description: 'All windows that end up to here are decided' },
+    groups_firing: { type: 'integer', description: 'How many of its groups fire' },
+    groups_pending: { type: 'integer', description: 'How many are about to' },
     failures: { type: 'integer', description: 'Tries in a row that failed' },
     problem: nullable({ type: 'string' }, { description: 'Why its next window is not decided' }),
   },
@@ -82,7 +84,10 @@ const DECIDED = {
   from: RFC3339,
   to: RFC3339,
   outcome: { type: 'string', enum: ['clear', 'breach', 'no_data', 'gap'] },
-  value: VALUE,
+  value: nullable(
+    { type: 'number' },
+    { description: 'Of several groups that of the nearest to breaking the rule' },
+  ),
   event_count: COUNT,
   groups: COUNT,
   groups_not_judged: { type: 'integer', description: 'Past the bound of groups' },
@@ -122,7 +127,7 @@ export const BACKTEST: ObjectSchema = {
   },
 }
 
-export function ruleJson(rule: Rule): object {
+export function ruleJson(rule: ToldRule): object {
   return {
     id: String(rule.ruleId),
     name: rule.name,
@@ -132,6 +137,8 @@ export function ruleJson(rule: Rule): object {
     updated_at: formatTimeMs(rule.updatedAtMs),
     version: rule.version,
     decided_until: formatTimeMs(rule.cursorMs),
+    groups_firing: rule.groupsFiring,
+    groups_pending: rule.groupsPending,
     failures: rule.failures,
     problem: problemOf(rule.settings) ?? rule.problem ?? null,
   }

@@ -6,6 +6,7 @@
 import type { AskDeps } from '../alerts/ask-windows.ts'
 import { backtest } from '../alerts/backtest.ts'
 import { isOtherQuestion, RULE_BODY, readRuleSettings, taskOf } from '../alerts/rule-settings.ts'
+import { isVisibleRule } from '../alerts/visible-rules.ts'
 import type { ObjectSchema, Schema } from '../api/schema.ts'
 import { IngestError, malformed } from '../errors.ts'
 import type { Reply, Route } from '../http/exchange.ts'
@@ -22,7 +23,7 @@ import { findStreams, type StreamSource } from '../read/find-streams.ts'
 import { type ReadMembers, readTimeRange } from '../read/read-request.ts'
 import { READ_PROPERTIES } from '../read/schemas.ts'
 import type { ClosingStore } from '../store/alerts/closing-store.ts'
-import type { Rule } from '../store/alerts/rule.ts'
+import type { Rule, ToldRule } from '../store/alerts/rule.ts'
 import type { RuleStore } from '../store/alerts/rule-store.ts'
 import type { SilenceStore } from '../store/alerts/silence-store.ts'
 import type { TransitionStore } from '../store/alerts/transition-store.ts'
@@ -39,7 +40,7 @@ import {
   transitionJson,
 } from './alert-answers.ts'
 import { HISTORY_QUERY, historyPage, nextOf } from './alert-pages.ts'
-import { findRule, isSeen } from './alerts/find-rule.ts'
+import { findRule } from './alerts/find-rule.ts'
 import { withSilences } from './alerts/silences.ts'
 import { ID_PAGE_QUERY, idPageSchema, replyIdPage } from './id-page.ts'
 
@@ -159,7 +160,7 @@ async function putRule(deps: AlertRoutesDeps, request: HttpRequest): Promise<Rep
     ...{ name, settings, everyMs, delayMs },
     isOther: (before) => isOtherQuestion(before, settings),
     assertMatch: (before) => {
-      if (before !== undefined && !isSeen(principal, before)) throw nameTaken()
+      if (before !== undefined && !isVisibleRule(principal, before)) throw nameTaken()
       assertMatch(request, before)
     },
   })
@@ -279,6 +280,6 @@ function etagOf({ version }: Rule): string {
   return `"${version}"`
 }
 
-function ruleReply(status: number, rule: Rule): Reply {
+function ruleReply(status: number, rule: ToldRule): Reply {
   return { ...jsonReply(status, ruleJson(rule)), headers: [['ETag', etagOf(rule)]] }
 }

@@ -139,6 +139,27 @@ test('groups are judged apart, those that are absent too', () => {
   )
 })
 
+test('a window has the value of the group that is the nearest to breaking the rule', () => {
+  const rule: Judgement = {
+    ...{ of: 1, in: 1, keepFiring: 0, isGrouped: true, isCount: true, noData: 'ok' },
+    condition: { op: '<', value: 2 },
+  }
+  const window = (endMs: number, counts: Readonly<Record<string, number>>) => ({
+    ...{ fromMs: endMs - EVERY_MS, endMs, events: 9, groupCount: 2 },
+    groups: Object.entries(counts).map(([name, events]) => {
+      return { groupJson: JSON.stringify([name]), value: events, events }
+    }),
+  })
+  const both = window(EVERY_MS, { a: 4, b: 5 })
+  const above = { ...rule, condition: { op: '>', value: 2 } as const }
+  assert.equal(decideWindow(above, new Map(), both).value, 5)
+  const { value, memories } = decideWindow(rule, new Map(), both)
+  assert.equal(value, 4)
+  const absent = decideWindow(rule, memories, window(2 * EVERY_MS, { b: 5 }))
+  assert.deepEqual([absent.value, absent.outcome], [0, 'breach'], 'that of the one without events')
+  assert.equal(decideWindow(above, new Map(), window(EVERY_MS, {})).value, undefined)
+})
+
 test('groups past the bound are counted, and what is remembered is bounded', () => {
   const rule: Judgement = {
     ...{ of: 1, in: 1, keepFiring: 0, isGrouped: true, isCount: true, noData: 'fire' },

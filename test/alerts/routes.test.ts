@@ -100,6 +100,15 @@ test('put, the same again, changed by one at a time, deleted', async () => {
   assert.equal((await put('none', RULE, ann, { 'If-Match': '*' })).status, 412)
   assert.deepEqual((await get('/web.errors')).json, changed.json)
   assert.deepEqual((await get(`/${json.id}`)).json, changed.json)
+  await database.postgres.query(
+    `INSERT INTO alert_states (rule_id, fingerprint, group_json, state, breaches, since_ms, seen_ms)
+     VALUES ($1, 'a', '["a"]', 'firing', '1', 0, 0), ($1, 'b', '["b"]', 'firing', '1', 0, 0),
+       ($1, 'c', '["c"]', 'pending', '1', 0, 0), ($1, 'd', '["d"]', 'inactive', '0', 0, 0)`,
+    [json.id],
+  )
+  const { groups_firing: firing, groups_pending: pending } = (await get('')).json.rules[0]
+  assert.deepEqual([firing, pending], [2, 1])
+  await database.postgres.query('DELETE FROM alert_states WHERE rule_id = $1', [json.id])
   for (const list of ['groups', 'transitions', 'windows']) {
     assert.deepEqual((await get(`/web.errors/${list}`)).json[list], [])
   }

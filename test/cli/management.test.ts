@@ -149,6 +149,18 @@ test('views: renamed and edited, each by what changes', async () => {
   assert.equal(wrong.code, 2)
 })
 
+test('alerts: a rule is put, again without a change, and listed', async () => {
+  const name = `cli-${stream.id}`
+  const rule = { name, query: 'no:where', condition: { op: '>', value: 5 }, window: '1h' }
+  const put = async () => {
+    return (await cli.run(['alerts', 'put', '-'], { input: JSON.stringify(rule) })).out
+  }
+  assert.equal(await put(), `${name}: made\n`)
+  assert.equal(await put(), `${name}: unchanged\n`)
+  assert.match(await said('alerts'), new RegExp(`^quiet +${name} +count > 5 in 1h `, 'm'))
+  await said('alerts', 'delete', name)
+})
+
 test('tokens: made, used, listed, revoked', async () => {
   const made = await said('tokens', 'create', '--name', 'cli', '--expires', '90d', '--json')
   const { id, token, scopes, expires_at: expires } = JSON.parse(made)

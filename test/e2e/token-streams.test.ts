@@ -384,7 +384,7 @@ test('no tool of agents tells of a stream outside the limit', async () => {
     ingest_events: { events: [{ n: 2 }] },
     redact_preview: { sample: 'x' },
   }
-  for (const { name } of tools.filter((tool) => tool.name !== 'list_streams')) {
+  for (const { name } of tools.filter((tool) => !/^list_|_alert/.test(tool.name))) {
     for (const stream of [outside!.id, outside!.name]) {
       const { isError, text } = await agent.call(name, { stream, ...more[name] })
       assert.ok(isError, `${name}: ${text}`)

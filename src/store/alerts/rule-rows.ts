@@ -1,11 +1,28 @@
 import type { StreamId } from '../../model/stream.ts'
-import type { Rule, RuleSettings } from './rule.ts'
+import type { Rule, RuleSettings, ToldRule } from './rule.ts'
 
 const msOf = (column: string) => `floor(extract(epoch FROM ${column}) * 1000)::float8`
 
 export const RULE_COLUMNS = `rule_id, owner, name, as_admin, stream_ids, settings, version,
   cursor_ms, failures, problem, is_told, ${msOf('created_at')} AS created_at_ms,
   ${msOf('updated_at')} AS updated_at_ms`
+
+const groupsOf = (state: string) => `(SELECT count(*)::integer FROM alert_states AS s
+   WHERE s.rule_id = alert_rules.rule_id AND s.state = '${state}')`
+
+/** Of what people are told: with the states of its groups. */
+export const TOLD_COLUMNS = `${RULE_COLUMNS}, ${groupsOf('firing')} AS groups_firing,
+  ${groupsOf('pending')} AS groups_pending`
+
+export interface ToldRow extends RuleRow {
+  readonly groups_firing: number
+  readonly groups_pending: number
+}
+
+export function toToldRule(row: ToldRow): ToldRule {
+  const { groups_firing: groupsFiring, groups_pending: groupsPending } = row
+  return { ...toRule(row), groupsFiring, groupsPending }
+}
 
 export interface RuleRow {
   readonly rule_id: number

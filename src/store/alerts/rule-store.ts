@@ -7,8 +7,8 @@ import { ALERT_RULES_MAX } from '../../limits.ts'
 import type { StreamId } from '../../model/stream.ts'
 import type { Postgres, Queryable } from '../postgres.ts'
 import { STORE_NOW_MS } from '../raw/clock-guard.ts'
-import type { Rule, RuleRights, RuleSettings } from './rule.ts'
-import { RULE_COLUMNS, type RuleRow, toRule } from './rule-rows.ts'
+import type { Rule, RuleRights, RuleSettings, ToldRule } from './rule.ts'
+import { TOLD_COLUMNS, type ToldRow, toToldRule } from './rule-rows.ts'
 import { insertTransitions } from './transitions-sql.ts'
 
 /** A rule as it is to be. */
@@ -41,22 +41,22 @@ export class RuleStore {
     owner: string | undefined,
     page: { readonly after: number; readonly limit: number },
     within?: readonly StreamId[],
-  ): Promise<Rule[]> {
-    const { rows } = await this.#postgres.query<RuleRow>(
-      `SELECT ${RULE_COLUMNS} FROM alert_rules
+  ): Promise<ToldRule[]> {
+    const { rows } = await this.#postgres.query<ToldRow>(
+      `SELECT ${TOLD_COLUMNS} FROM alert_rules
         WHERE rule_id > $1 AND ($2::text IS NULL OR owner = $2)
           AND ($4::integer[] IS NULL OR stream_ids <@ $4) ORDER BY rule_id LIMIT $3`,
       [page.after, owner ?? null, page.limit, within ?? null],
     )
-    return rows.map(toRule)
+    return rows.map(toToldRule)
   }
 
   /** By its owner and name. */
-  async findNamed(owner: string, name: string): Promise<Rule | undefined> {
+  async findNamed(owner: string, name: string): Promise<ToldRule | undefined> {
     return await selectRule(this.#postgres, 'owner = $1 AND name = $2', [owner, name])
   }
 
-  async find(ruleId: number): Promise<Rule | undefined> {
+  async find(ruleId: number): Promise<ToldRule | undefined> {
     return await selectRule(this.#postgres, 'rule_id = $1', [ruleId])
   }
 
@@ -65,7 +65,7 @@ export class RuleStore {
    * judges something else begins anew, with the next window. Throws `conflict` past
    * ALERT_RULES_MAX, and what `assertMatch` throws.
    */
-  async put(put: RulePut): Promise<{ readonly rule: Rule; readonly isNew: boolean }> {
+  async put(put: RulePut): Promise<{ readonly rule: ToldRule; readonly isNew: boolean }> {
     const { rights, name, settings, assertMatch } = put
     return await this.#postgres.transaction(async (client) => {
       await client.query('SELECT pg_advisory_xact_lock($1)', [CREATE_LOCK])
@@ -98,15 +98,15 @@ async function selectRule(
   sql: Queryable,
   where: string,
   values: readonly unknown[],
-): Promise<Rule | undefined> {
-  const { rows } = await sql.query<RuleRow>(
-    `SELECT ${RULE_COLUMNS} FROM alert_rules WHERE ${where}`,
+): Promise<ToldRule | undefined> {
+  const { rows } = await sql.query<ToldRow>(
+    `SELECT ${TOLD_COLUMNS} FROM alert_rules WHERE ${where}`,
     values,
   )
-  return rows[0] && toRule(rows[0])
+  return rows[0] && toToldRule(rows[0])
 }
 
-async function insert(client: Queryable, put: RulePut): Promise<Rule> {
+async function insert(client: Queryable, put: RulePut): Promise<ToldRule> {
   const { rows: counts } = await client.query<{ readonly count: string }>(
     'SELECT count(*) FROM alert_rules WHERE owner = $1',
     [put.rights.owner],
@@ -115,31 +115,31 @@ async function insert(client: Queryable, put: RulePut): Promise<Rule> {
     const limit = `ALERT_RULES_MAX (${ALERT_RULES_MAX})`
     throw new IngestError('conflict', `the owner already has ${limit} rules`)
   }
-  const { rows } = await client.query<RuleRow>(
+  const { rows } = await client.query<ToldRow>(
     `INSERT INTO alert_rules (owner, name, as_admin, stream_ids, settings, every_ms, delay_ms,
        paused, cursor_ms)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, ${NOW_END}) RETURNING ${RULE_COLUMNS}`,
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, ${NOW_END}) RETURNING ${TOLD_COLUMNS}`,
     valuesOf(put),
   )
-  return toRule(rows[0]!)
+  return toToldRule(rows[0]!)
 }
 
-async function update(client: Queryable, put: RulePut, before: Rule): Promise<Rule> {
+async function update(client: Queryable, put: RulePut, before: Rule): Promise<ToldRule> {
   const { settings } = put
   const isOther = put.isOther(before.settings)
   const isAnew = isOther || before.settings.paused !== settings.paused
   if (isOther) await forgetStates(client, before, 'the rule was changed')
-  const { rows } = await client.query<RuleRow>(
+  const { rows } = await client.query<ToldRow>(
     `UPDATE alert_rules SET as_admin = $3, stream_ids = $4, settings = $5, every_ms = $6,
        delay_ms = $7, paused = $8,
        cursor_ms = CASE WHEN $9::boolean THEN ${NOW_END} ELSE cursor_ms END,
        version = version + 1, updated_at = now(), failures = 0, problem = NULL, retry_at = NULL,
        is_told = is_told AND NOT $9
-     WHERE owner = $1 AND name = $2 RETURNING ${RULE_COLUMNS}`,
+     WHERE owner = $1 AND name = $2 RETURNING ${TOLD_COLUMNS}`,
     [...valuesOf(put), isAnew],
   )
   await lookAtQueues(client, before.ruleId, settings.channels)
-  return toRule(rows[0]!)
+  return toToldRule(rows[0]!)
 }
 
 /** What is told of it, and when, may be another; a channel may be new to it. */

@@ -65,3 +65,10 @@ export interface Rule extends RuleRights {
   /** That it fails has been told. */
   readonly isTold: boolean
 }
+
+/** As people are told of it. */
+export interface ToldRule extends Rule {
+  /** How many of its groups fire, and how many are about to. */
+  readonly groupsFiring: number
+  readonly groupsPending: number
+}

@@ -21,8 +21,10 @@ import { connectAgent, createToken, readAnswer } from './agent-client.ts'
 const TOOLS = [
   'aggregate',
   'describe_stream',
+  'explain_alert',
   'get_event',
   'ingest_events',
+  'list_alerts',
   'list_streams',
   'redact_preview',
   'search_events',

@@ -39,6 +39,16 @@ before(async () => {
   await api.rest('/v1/streams/1/views', 'POST', view)
   const long = { name: 'V'.repeat(200), query: 'q'.repeat(300), description: 'd'.repeat(300) }
   await api.rest('/v1/streams/1/views', 'POST', long)
+  const rule = {
+    query: `level:error -${'q'.repeat(300)}`,
+    description: 'd'.repeat(300),
+    group_by: ['service', 'f'.repeat(200)],
+    condition: { op: '>', value: 0 },
+    window: '10s',
+    channels: ['none'],
+  }
+  await api.rest(`/v1/alerts/rules/${'R'.repeat(120)}`, 'PUT', rule)
+  await api.rest('/v1/alerts/channels/ops', 'PUT', { url: `https://${'h'.repeat(60)}.example/` })
   seen = await openBrowser()
 })
 
@@ -200,6 +210,15 @@ const SCENES: readonly Scene[] = [
     act: async () => await clickOn(seen.page, 'Earlier searches'),
   },
   { name: 'which stream', hash: '#/views', shows: 'Which stream?' },
+  { name: 'rules of alerts', hash: '#/alerts', shows: '1 rule' },
+  { name: 'a rule', hash: '#/alerts?rule=1', shows: 'windows since' },
+  {
+    name: 'an edited rule',
+    hash: '#/alerts?rule=1&edit=1',
+    shows: 'Would',
+    act: async () => await seen.page.locator('summary').click(),
+  },
+  { name: 'a new channel', hash: '#/alerts?tab=channels&dialog=channel', shows: 'Save channel' },
   { name: 'streams', hash: '#/streams?sort=-events', shows: 'New stream' },
   {
     name: 'a new key',

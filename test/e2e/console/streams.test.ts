@@ -1,6 +1,7 @@
 /**
  * Goal: a person gets from a fresh service to a stream, a key and a first event by the page alone,
- * sees the schema, tries redaction, and deletes the stream. Nothing that events hold becomes HTML.
+ * sees the schema, makes a rule of alerts, tries redaction, and deletes the stream. Nothing that
+ * events hold becomes HTML.
  * Method: Chromium against a running service; errors of scripts and of the security policy fail.
  */
 import assert from 'node:assert/strict'
@@ -122,6 +123,19 @@ test('what events hold is text on the page, never HTML', options, async () => {
   await page.click('.table tbody a')
   await clickOn(page, 'Usage')
   assert.equal(await page.title(), 'web-2 · Sluice')
+})
+
+test('a rule of what is searched for, after what it would have done', options, async () => {
+  const { page } = seen
+  await load(page, `${service.url}/console/#/explore/1?q=%22%3Cimg%20src%22`)
+  await clickOn(page, 'Alert…')
+  await untilShown(page, 'in the last 7d: 2,016 windows')
+  await clickOn(page, 'Create rule')
+  await untilShown(page, 'Fires when count > 0 in 5m, of "<img src" in web-2, by receipt.')
+  await clickOn(page, 'Alerts')
+  await untilShown(page, '1 rule')
+  const rule = JSON.parse(await new Api(service).rest('/v1/alerts/rules/web-2-img-src'))
+  assert.deepEqual([rule.streams, rule.query], [['1'], '"<img src"'])
 })
 
 test('Resolve says what changes and what stays, and only then does it', options, async () => {

@@ -1,0 +1,214 @@
+/** Silences: what is not told for a while, though it goes on to be decided. */
+import { useSignal } from '@preact/signals'
+import { visibleLine } from '../../src/language/visible-text.ts'
+import { tryParseDuration } from '../../src/model/duration.ts'
+import { call, callJson, failureText } from '../base/api.ts'
+import { useLoaded } from '../base/loaded.ts'
+import { may } from '../base/rights.ts'
+import { closeDialog, openDialog, route, setParams } from '../base/route.ts'
+import { formatTime } from '../base/time.ts'
+import { Dialog } from '../parts/dialog.tsx'
+import { Failure } from '../parts/failure.tsx'
+import { Field, TextField } from '../parts/form.tsx'
+import { tell } from '../parts/notices.tsx'
+import { Tabs } from '../parts/tabs.tsx'
+import { matcherText, readMatchers, type SilenceInfo } from './silence.ts'
+
+const STATES = [
+  ['active', 'Active'],
+  ['pending', 'To come'],
+  ['expired', 'Over'],
+] as const
+const DURATIONS = ['30m', '1h', '4h', '1d', '7d'] as const
+
+export function Silences() {
+  const turn = useSignal(0)
+  const { params } = route.value
+  const state = STATES.find(([name]) => name === params.get('state'))?.[0] ?? 'active'
+  const { value, failure } = useLoaded(
+    `silences ${state}`,
+    (signal) => {
+      const query = { state }
+      return callJson<{ readonly silences: readonly SilenceInfo[] }>('alerts/silences', {
+        ...{ query, signal },
+      })
+    },
+    { turn },
+  )
+  const end = async ({ id }: SilenceInfo) => {
+    try {
+      await call(`alerts/silences/${id}`, { method: 'DELETE' })
+      tell('The silence is over: what fires is told')
+    } catch (cause) {
+      tell(failureText(cause) ?? '', true)
+    }
+    turn.value++
+  }
+  return (
+    <>
+      <div class="toolbar list-bar">
+        <Tabs
+          label="Which silences"
+          tabs={STATES}
+          selected={state}
+          onSelect={(name) => setParams({ state: name === 'active' ? undefined : name })}
+        />
+        <span class="spring" />
+        {may('alerts:write') && (
+          <button type="button" class="primary" onClick={() => openDialog('silence')}>
+            New silence
+          </button>
+        )}
+      </div>
+      <p class="hint">What a silence is about is decided as ever, and not told until it is over.</p>
+      {failure !== undefined && <Failure text={failure} />}
+      {value?.silences.length === 0 && <p class="empty">No silence.</p>}
+      {value !== undefined && value.silences.length > 0 && (
+        <SilenceTable
+          silences={value.silences}
+          onEnd={state === 'expired' ? undefined : (one) => void end(one)}
+        />
+      )}
+      {params.get('dialog') === 'silence' && may('alerts:write') && (
+        <SilenceForm onSaved={() => turn.value++} />
+      )}
+    </>
+  )
+}
+
+interface TableProps {
+  readonly silences: readonly SilenceInfo[]
+  readonly onEnd: ((silence: SilenceInfo) => void) | undefined
+}
+
+function SilenceTable({ silences, onEnd }: TableProps) {
+  return (
+    <div class="scroll">
+      <table class="table">
+        <thead>
+          <tr>
+            <th scope="col">Of alerts with</th>
+            <th scope="col">From</th>
+            <th scope="col">To</th>
+            <th scope="col">Why</th>
+            {onEnd !== undefined && may('alerts:write') && <th scope="col">End</th>}
+          </tr>
+        </thead>
+        <tbody>
+          {silences.map((one) => (
+            <tr key={one.id}>
+              <th scope="row">
+                <bdi class="mono">{visibleLine(one.matchers.map(matcherText).join(', '))}</bdi>
+              </th>
+              <td class="when">{formatTime(Date.parse(one.from), 0)}</td>
+              <td class="when">{formatTime(Date.parse(one.to), 0)}</td>
+              <td>
+                <bdi>{visibleLine(one.comment) || '–'}</bdi>
+                {one.author !== undefined && (
+                  <p class="hint">
+                    by <bdi>{visibleLine(one.author)}</bdi>
+                  </p>
+                )}
+              </td>
+              {onEnd !== undefined && may('alerts:write') && (
+                <td>
+                  <button
+                    type="button"
+                    class="small"
+                    aria-label={`End the silence of ${visibleLine(one.matchers.map(matcherText).join(', '))}`}
+                    onClick={() => onEnd(one)}
+                  >
+                    End
+                  </button>
+                </td>
+              )}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+function SilenceForm({ onSaved }: { onSaved: () => void }) {
+  const matchers = useSignal(route.value.params.get('matchers') ?? '')
+  const lasts = useSignal<string>('1h')
+  const comment = useSignal('')
+  const failure = useSignal<string | undefined>(undefined)
+  const close = () => {
+    closeDialog('silence')
+    if (route.value.params.has('matchers')) setParams({ matchers: undefined }, 'replace')
+  }
+  const save = async (event: Event) => {
+    event.preventDefault()
+    try {
+      const ms = tryParseDuration(lasts.value.trim())
+      if (ms === undefined) throw new Error('It lasts for a time such as 4h')
+      const to = new Date(Date.now() + ms).toISOString()
+      const body = { matchers: readMatchers(matchers.value), to, comment: comment.value.trim() }
+      await call('alerts/silences', { method: 'POST', body })
+      tell('Silenced')
+      close()
+      onSaved()
+    } catch (cause) {
+      failure.value = failureText(cause)
+    }
+  }
+  return (
+    <Dialog title="New silence" onClose={close}>
+      <form onSubmit={(event) => void save(event)}>
+        <TextField
+          label="Alerts with all of these labels"
+          lines={3}
+          value={matchers.value}
+          placeholder="alertname=web-errors"
+          hint="One a line: name=value, name!=value, name=~pattern, name!~pattern"
+          onInput={(text) => {
+            matchers.value = text
+          }}
+        />
+        <Field label="For how long">
+          {({ id }) => (
+            <div class="inline">
+              <input
+                id={id}
+                value={lasts.value}
+                size={6}
+                onInput={(event) => {
+                  lasts.value = event.currentTarget.value
+                }}
+              />
+              {DURATIONS.map((one) => (
+                <button
+                  key={one}
+                  type="button"
+                  class="small"
+                  aria-pressed={lasts.value === one}
+                  onClick={() => (lasts.value = one)}
+                >
+                  {one}
+                </button>
+              ))}
+            </div>
+          )}
+        </Field>
+        <TextField
+          label="Why"
+          value={comment.value}
+          onInput={(text) => {
+            comment.value = text
+          }}
+        />
+        {failure.value !== undefined && <Failure text={failure.value} />}
+        <div class="buttons">
+          <button type="button" onClick={close}>
+            Cancel
+          </button>
+          <button type="submit" class="primary">
+            Silence
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  )
+}
