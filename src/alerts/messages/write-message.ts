@@ -7,8 +7,9 @@ import { ALERT_MESSAGE_BYTES_MAX } from '../../limits.ts'
 import { formatTimeMs } from '../../model/rfc3339.ts'
 import type { QueueFacts } from '../../store/alerts/queue-facts.ts'
 import type { RuleSettings } from '../../store/alerts/rule.ts'
+import { countedEventsQuery, countedStream } from '../counted-events-query.ts'
 import type { AlertMessage, MessageAlert, MessageReason } from '../webhook-body.ts'
-import { commonOf, groupLabelsOf, groupQuery, labelsOf, streamOfGroup } from './alert-labels.ts'
+import { commonOf, groupLabelsOf, labelsOf } from './alert-labels.ts'
 import type { DeliveryTerms } from './delivery-terms.ts'
 
 /** An alert to tell. */
@@ -128,7 +129,7 @@ function alertOf(
   const { settings, groupJson, fingerprint, startsMs, endsMs, fromMs, untilMs } = alert
   const ofRule = fingerprint === '' && settings !== undefined
   const asked = ofRule ? { ...settings, group_by: [] } : settings
-  const query = asked && groupQuery(asked, groupJson)
+  const query = asked && countedEventsQuery(asked, groupJson)
   return {
     status: alert.isOver ? 'resolved' : 'firing',
     labels: labelsOf(asked, ruleName, groupJson),
@@ -168,9 +169,9 @@ function linkTo(
     readonly untilMs: number
   },
 ): string {
-  const { streams, group_by: fields, time_basis: basis, query } = settings
+  const { streams, time_basis: basis, query } = settings
   const only = streams !== '*' && streams.length === 1 ? streams[0] : undefined
-  const stream = streamOfGroup(fields, of.groupJson) ?? only
+  const stream = countedStream(settings, of.groupJson) ?? only
   const params = new URLSearchParams()
   const text = of.query ?? query
   if (text !== '') params.set('q', text)

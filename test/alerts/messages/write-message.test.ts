@@ -4,17 +4,11 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import {
-  commonOf,
-  groupQuery,
-  labelsOf,
-  streamOfGroup,
-} from '../../../src/alerts/messages/alert-labels.ts'
+import { commonOf, labelsOf } from '../../../src/alerts/messages/alert-labels.ts'
 import { planMessages } from '../../../src/alerts/messages/plan-messages.ts'
 import { addSamples, type SampleDeps } from '../../../src/alerts/messages/read-samples.ts'
 import type { AlertMessage } from '../../../src/alerts/webhook-body.ts'
 import { IngestError } from '../../../src/errors.ts'
-import { parse } from '../../../src/language/parse.ts'
 import {
   ALERT_MESSAGE_BYTES_MAX,
   ALERT_SAMPLE_BYTES_MAX,
@@ -55,7 +49,7 @@ test('what receivers of Alertmanager read', async () => {
     window: {
       ...{ from: '2026-05-05T05:03:00.000Z', to: '2026-05-05T05:04:00.000Z', time: 'ingested_at' },
     },
-    ...{ event_count: 4, query: '(level:error) AND http.path="/a"' },
+    ...{ event_count: 4, query: 'level:error AND http.path="/a"' },
     ...{ samples: [], samples_problem: null },
   })
   assert.deepEqual(
@@ -81,27 +75,9 @@ test('a link shows just the events of the group and the window', async () => {
   const [start, query] = alerts[0]!.generatorURL.split('?')
   assert.equal(start, `${PUBLIC_URL}/console/#/explore/17`)
   assert.deepEqual(Object.fromEntries(new URLSearchParams(query)), {
-    ...{ q: '(level:error) AND http.path="/a&b"', from: '2026-05-05T05:03:00.000Z' },
+    ...{ q: 'level:error AND http.path="/a&b"', from: '2026-05-05T05:03:00.000Z' },
     ...{ to: '2026-05-05T05:04:00.000Z', basis: 'ingested_at' },
   })
-})
-
-test('queries of groups: hostile values, words that the language has none for', () => {
-  const of = (query: string, fields: string[], values: unknown[]) =>
-    groupQuery({ query, group_by: fields }, JSON.stringify(values))
-  assert.equal(of('', [], []), '')
-  assert.equal(of('a OR b', [], []), 'a OR b')
-  assert.equal(of('', ['x'], ['" OR *']), 'x="\\" OR *"')
-  assert.equal(of('a OR b', ['x', '_level'], [7, 'error']), '(a OR b) AND x=7 AND _level="error"')
-  assert.equal(of('', ['x', 'y'], [null, true]), 'NOT x:* AND y=true')
-  assert.equal(of('', ['`a b`'], ['c']), '`a b`="c"')
-  assert.equal(of('a', ['x', '_stream'], [[1, 2], '17']), 'a', 'lists and streams are left out')
-  assert.equal(of('', ['x'], ['y'.repeat(1_024)]), '', 'it may be cut')
-  assert.equal(streamOfGroup(['x', '_stream'], '["a","17"]'), '17')
-  for (const value of ['a\nb', '\\', '\u202e', '{{x}}', '*', '?', ')']) {
-    const tree = parse(of('', ['x'], [value])!) as { test: { value: { text: string } } }
-    assert.equal(tree.test.value.text, value)
-  }
 })
 
 test('labels: those of the group win, the name and the severity over all; what is common', () => {
@@ -163,8 +139,8 @@ test('samples are the newest events, as they are stored; of what fires', async (
   const { asked, text, alerts } = await sampled([page(exact, '{}'), page()])
   const of = `${ALERT_SAMPLES_MAX} newest 17`
   assert.deepEqual(asked, [
-    `(level:error) AND http.path="/a" ${of}`,
-    `(level:error) AND http.path="/b" ${of}`,
+    `level:error AND http.path="/a" ${of}`,
+    `level:error AND http.path="/b" ${of}`,
   ])
   assert.ok(text.includes(`"samples":[{"id":"id-0","event":${exact}},{"id":"id-1","event":{}}]`))
   assert.ok(text.endsWith('"as_of":"2026-05-05T05:05:00.000Z"}}'), 'the try goes in at its end')
