@@ -159,6 +159,10 @@ export const MATCH_COST_MAX = 500_000_000
 export const OTLP_GENERATED_BYTES_MAX = 32 * MIB
 /** The same by bytes of one OTLP JSON request, so that those sharing a batch stay within it. */
 export const OTLP_GENERATED_PER_BYTE_MAX = 40
+/** Events' JSON made of a batch of Splunk HEC: what a URL says stands once, but in each event. */
+export const HEC_GENERATED_BYTES_MAX = 32 * MIB
+/** What the URL of such a request says of its events: host, source, sourcetype and index. */
+export const HEC_METADATA_BYTES_MAX = 1 * KIB
 /** A worker's buffer for a batch's events that is larger is given up after its batch. */
 export const EVENT_BUFFER_KEEP_BYTES = 16 * MIB
 

@@ -5,6 +5,7 @@ import type { JsonTape } from '../tape/json-tape.ts'
 import { decodeBulk } from './bulk.ts'
 import { BulkItemWriter } from './bulk-items.ts'
 import type { Decoder } from './decoder.ts'
+import { hecArrayDecoder, hecDecoder, hecRawDecoder } from './hec/hec-decoders.ts'
 import { decodeArrayElements, decodeDocument } from './json-array.ts'
 import { decodeNdjson } from './ndjson.ts'
 import { otlpJsonDecoder, otlpProtobufDecoder } from './otlp/otlp-decoders.ts'
@@ -19,6 +20,9 @@ export const DECODERS: ReadonlyMap<string, Decoder> = new Map([
   ['text', text()],
   ['otlp-protobuf', otlpProtobufDecoder],
   ['otlp-json', otlpJsonDecoder],
+  ['hec', hecDecoder],
+  ['hec-array', hecArrayDecoder],
+  ['hec-raw', hecRawDecoder],
 ])
 
 type DecodeJson = (
