@@ -7,7 +7,8 @@ import { availableParallelism } from 'node:os'
 import { BODY_BYTES_MAX, IN_FLIGHT_BYTES_MAX } from './limits.ts'
 import { splitHosts } from './store/clickhouse-hosts.ts'
 import { PLACE_NAME } from './store/clickhouse-place.ts'
-import { maskPostgresUrl, parsePostgresUrl } from './store/postgres-url.ts'
+import { parsePostgresUrl } from './store/postgres-url.ts'
+import { redactUrl } from './store/redact-url.ts'
 
 /** Age of the oldest waiting block that triggers an insert. */
 export const MATERIALIZE_DELAY_MS_MAX = 2_000
@@ -43,6 +44,10 @@ export interface Config {
   /** Of streams without budgets of their own; undefined: none. */
   readonly rateBudget: number | undefined
   readonly byteBudget: number | undefined
+  /** Whether a key of Splunk HEC may be in the URL. */
+  readonly hecQueryToken: boolean
+  /** Whose pages may send events: origins, or `*` alone; undefined: none. */
+  readonly corsOrigins: readonly string[] | undefined
   readonly drainTimeoutMs: number
   readonly materializeDelayMs: number
   /** To be logged at start: settings that have no effect. */
@@ -71,6 +76,8 @@ export type Option =
   | (OptionBase & { readonly kind: 'url'; readonly protocols: readonly string[] })
   /** Of letters, digits, `_` and `-`. */
   | (OptionBase & { readonly kind: 'name' })
+  /** Separated by commas, or `*`. */
+  | (OptionBase & { readonly kind: 'origins' })
   | (OptionBase & { readonly kind: 'choice'; readonly choices: readonly string[] })
   | (OptionBase & {
       readonly kind: 'integer'
@@ -245,6 +252,25 @@ export const OPTIONS = {
     default: 'none',
     sentence: 'Bytes a second that a stream without a byte_budget of its own may send.',
   },
+  hecQueryToken: {
+    flag: '--hec-query-token',
+    env: 'SLUICE_HEC_QUERY_TOKEN',
+    kind: 'choice',
+    choices: ['false', 'true'],
+    default: 'false',
+    sentence:
+      'Whether Splunk HEC takes its key as `?token=` too; URLs, and the key with them, get into ' +
+      'the access logs of proxies.',
+  },
+  corsOrigins: {
+    flag: '--cors-origin',
+    env: 'SLUICE_CORS_ORIGIN',
+    kind: 'origins',
+    default: 'none',
+    sentence:
+      'Origins whose pages may send events from browsers (CORS, on the ingest paths only), ' +
+      'separated by commas; `*` for all.',
+  },
   drainTimeoutMs: {
     flag: '--drain-timeout-ms',
     env: 'SLUICE_DRAIN_TIMEOUT_MS',
@@ -362,6 +388,8 @@ function isAllowed(option: Option, value: string): boolean {
       })
     case 'name':
       return PLACE_NAME.test(value)
+    case 'origins':
+      return value === '*' || value.split(',').every(isOrigin)
     case 'file':
       return isReadable(value)
     default:
@@ -385,6 +413,8 @@ export function allowed(option: Option): string {
       return `a URL that starts with ${option.protocols.map((p) => `${p}//`).join(' or ')}`
     case 'name':
       return 'a name of letters, digits, _ and -, at most 64'
+    case 'origins':
+      return '* or origins such as https://app.example.com, separated by commas'
     case 'postgres':
       return 'a URL that starts with postgres:// or postgresql://'
     case 'file':
@@ -396,6 +426,11 @@ export function allowed(option: Option): string {
   }
 }
 
+/** As browsers send it: nothing behind the host and port. */
+function isOrigin(text: string): boolean {
+  return /^https?:/.test(text) && URL.canParse(text) && new URL(text).origin === text
+}
+
 function isReadable(path: string): boolean {
   try {
     accessSync(path, constants.R_OK)
@@ -403,20 +438,6 @@ function isReadable(path: string): boolean {
   } catch {
     return false
   }
-}
-
-/** The URL without its password; what is no URL is not shown at all, since it may hold one. */
-export function redactUrl(url: string): string {
-  const notShown = 'not a URL (not shown, it may hold a password)'
-  // May name several servers, which `URL` cannot read.
-  if (/^postgres(?:ql)?:/i.test(url)) return maskPostgresUrl(url) ?? notShown
-  const [first = url, ...others] = splitHosts(url)
-  if (!URL.canParse(first) || new URL(first).pathname.includes('@')) return notShown
-  const parsed = new URL(first)
-  if (parsed.password !== '') parsed.password = '***'
-  parsed.search = '' // PostgreSQL takes `?password=` too.
-  const hosts = others.map((other) => (URL.canParse(other) ? new URL(other).host : '?'))
-  return parsed.href.replace(parsed.host, [parsed.host, ...hosts].join(','))
 }
 
 function configOf(settings: Settings, warnings: readonly string[]): Config {
@@ -441,6 +462,8 @@ function configOf(settings: Settings, warnings: readonly string[]): Config {
     storageBytesMax: optional('storageBytesMax'),
     rateBudget: optional('rateBudget'),
     byteBudget: optional('byteBudget'),
+    hecQueryToken: text('hecQueryToken') === 'true',
+    corsOrigins: settings.get('corsOrigins')?.split(','),
     drainTimeoutMs: integer('drainTimeoutMs'),
     materializeDelayMs: integer('materializeDelayMs'),
     warnings,

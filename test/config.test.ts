@@ -14,9 +14,9 @@ import {
   OPTIONS,
   type Option,
   parseConfig,
-  redactUrl,
 } from '../src/config.ts'
 import { helpText } from '../src/config-help.ts'
+import { redactUrl } from '../src/store/redact-url.ts'
 
 function configOf(argv: string[], env: Record<string, string> = {}): Config {
   const parsed = parseConfig(argv, env)
@@ -44,6 +44,8 @@ test('everything has a default', () => {
     storageBytesMax: undefined,
     rateBudget: undefined,
     byteBudget: undefined,
+    hecQueryToken: false,
+    corsOrigins: undefined,
     drainTimeoutMs: 30_000,
     materializeDelayMs: 2_000,
     warnings: [],
@@ -88,6 +90,8 @@ test('every option is read from its flag and from its variable', () => {
     storageBytesMax: '5',
     rateBudget: '6',
     byteBudget: '7',
+    hecQueryToken: 'true',
+    corsOrigins: 'https://a.example,http://localhost:3000',
     drainTimeoutMs: '9',
     materializeDelayMs: '8',
   }
@@ -136,6 +140,8 @@ const WRONG = [
   [['--clickhouse-url', 'hush'], {}, /is not a URL \(not shown/],
   [['--tls-cert', '/nonexistent'], {}, /--tls-cert .*"\/nonexistent"; .*a file that can be read/],
   [['--tls-cert', import.meta.filename], {}, /only --tls-cert is given.*go together/],
+  [['--cors-origin', 'https://a.example/'], {}, /"https:\/\/a.example\/"; .*origins such as/],
+  [['--cors-origin', 'https://a.example,*'], {}, /origins such as https:\/\/app.example.com/],
   [[], { SLUICE_TLS_KEY: import.meta.filename }, /only --tls-key is given/],
 ] as const
 

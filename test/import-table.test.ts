@@ -103,6 +103,7 @@ const TABLE: readonly (readonly [path: string, allowed: readonly string[]])[] = 
       'src/store/clickhouse-hosts.ts',
       'src/store/clickhouse-place.ts',
       'src/store/postgres-url.ts',
+      'src/store/redact-url.ts',
     ],
   ],
   ['src/config-help.ts', ['src/config.ts']],
