@@ -14,7 +14,12 @@ import { evaluateBenches } from './evaluate/evaluate.bench.ts'
 import { matchBenches } from './ingest/match.bench.ts'
 import { replayJson, replayText, segmentText } from './ingest/replay.bench.ts'
 import { reviewBenches } from './ingest/review.bench.ts'
-import { workerTaskJson, workerTaskOtlp, workerTaskText } from './ingest/worker-task.bench.ts'
+import {
+  workerTaskHec,
+  workerTaskJson,
+  workerTaskOtlp,
+  workerTaskText,
+} from './ingest/worker-task.bench.ts'
 import { eventFacts } from './transform/event-facts.bench.ts'
 import { extractionBenches } from './transform/extract-log.bench.ts'
 import { redactionBenches } from './transform/redaction.bench.ts'
@@ -49,6 +54,7 @@ export const MICRO_BENCHES: readonly MicroBench[] = [
   workerTaskJson,
   workerTaskText,
   workerTaskOtlp,
+  workerTaskHec,
   segmentText,
   replayJson,
   replayText,

@@ -3,10 +3,11 @@ import type { StreamId } from '../../src/model/stream.ts'
 import { IngestPipeline } from '../../workers/ingest.ts'
 import type { BenchBatch, MicroBench } from '../bench.ts'
 import { padBody } from '../decode/tape-batch.ts'
+import { hecEnvelopes } from '../hec-request.ts'
 import { otlpProtobuf } from '../otlp-request.ts'
 
 function createTask(batch: BenchBatch, framing: string): AcceptedBatch {
-  const body = framing === 'otlp-protobuf' ? otlpProtobuf(batch.lines, 'kvlist') : batch.body
+  const body = bodyOf(batch, framing)
   return {
     streamId: 1 as StreamId,
     settings: { parseUserAgents: false, redactSensitive: false, redactFields: [] },
@@ -14,6 +15,11 @@ function createTask(batch: BenchBatch, framing: string): AcceptedBatch {
     bytes: padBody(body),
     parts: [{ framing, start: 0, end: body.length }],
   }
+}
+
+function bodyOf({ lines, body }: BenchBatch, framing: string): Buffer {
+  if (framing === 'otlp-protobuf') return otlpProtobuf(lines, 'kvlist')
+  return framing === 'hec' ? hecEnvelopes(lines) : body
 }
 
 function runTask(framing: string): MicroBench['prepare'] {
@@ -48,4 +54,11 @@ export const workerTaskOtlp: MicroBench = {
   title: 'whole worker task, OTLP protobuf, kvlist bodies',
   kind: 'json',
   prepare: runTask('otlp-protobuf'),
+}
+
+export const workerTaskHec: MicroBench = {
+  name: 'ingest/worker-task-hec',
+  title: 'whole worker task, Splunk HEC envelopes',
+  kind: 'json',
+  prepare: runTask('hec'),
 }

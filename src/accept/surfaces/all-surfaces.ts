@@ -1,7 +1,8 @@
 /** Every ingest surface that is open to the network. A new one is a folder, and a line here. */
 import { elasticSurface } from './elastic/elastic.ts'
+import { hecSurface } from './hec/hec.ts'
 import { nativeSurface } from './native/native.ts'
 import { otlpSurface } from './otlp/otlp.ts'
 import type { Surface } from './surface.ts'
 
-export const SURFACES: readonly Surface[] = [nativeSurface, elasticSurface, otlpSurface]
+export const SURFACES: readonly Surface[] = [nativeSurface, elasticSurface, otlpSurface, hecSurface]

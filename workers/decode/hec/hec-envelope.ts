@@ -4,10 +4,10 @@
  */
 import { HecTime } from '../../../src/model/hec-time.ts'
 import { unescapeToString } from '../../tape/json-string.ts'
+import { SYNTAX_COLON, SYNTAX_COMMA, SYNTAX_KEY } from '../../tape/json-syntax.ts'
 import type { JsonTape } from '../../tape/json-tape.ts'
 import { ROOT } from '../../tape/path-trie.ts'
 import { ARRAY, DEAD, ELEMENT, ENTRY, EXTENSION, OBJECT } from '../../tape/tape-types.ts'
-import { JsonMembers } from '../json-members.ts'
 
 /** Numbers of the members that mean something; the first four as `HEC_METADATA` has them. */
 export const HOST = 0
@@ -17,6 +17,9 @@ export const EVENT = 5
 export const FIELDS = 6
 const NAMES = ['host', 'source', 'sourcetype', 'index', 'time', 'event', 'fields'] as const
 const NAME_BYTES = NAMES.map((name) => Buffer.from(name))
+const OTHER = -1
+/** Values become members of an event. */
+export const MEMBER_DEPTH = 1
 
 /** What may be wrong with an envelope. */
 export const GOOD = 0
@@ -28,7 +31,9 @@ export const BAD_FIELDS = 4
 export const BAD_TIME = 5
 export const BAD_METADATA = 6
 
-const QUOTE = 0x22
+export const QUOTE = 0x22
+const COMMA = 0x2c
+const COLON = 0x3a
 const BACKSLASH = 0x5c
 export const OPEN_OBJECT = 0x7b
 const CLOSE_OBJECT = 0x7d
@@ -45,79 +50,145 @@ export interface OtherMember {
   readonly end: number
 }
 
+/**
+ * Judges an object in `event` at a position and keeps it; returns where it ends. -1 where it is
+ * broken: the envelope's tape then says why.
+ */
+export type TakeObject = (start: number) => number
+
 export class HecEnvelope {
   /** By member: where its value lies; -1 where there is none, or null. */
   readonly start = new Int32Array(NAMES.length)
   readonly end = new Int32Array(NAMES.length)
+  /** The type of a scalar on the tape. */
+  readonly type = new Int32Array(NAMES.length)
   readonly time = new HecTime()
   /** Members of other names; mostly none. */
   readonly others: OtherMember[] = []
+  /** Behind the envelope, once it was read. */
+  envelopeEnd = 0
   readonly #tape: JsonTape
-  readonly #members: JsonMembers
+  readonly #takeObject: TakeObject
   #bytes: Uint8Array = new Uint8Array(0)
+  /** Of the key last read, without its quotes, as it is spelled. */
+  #keyStart = 0
+  #keyEnd = 0
   /** Which member came last: mostly the next envelope has them in the same order. */
   #last = 0
   #areFieldsFlat = true
 
   /** `tape` judges; nothing stays on it. */
-  constructor(tape: JsonTape) {
+  constructor(tape: JsonTape, takeObject: TakeObject) {
     this.#tape = tape
-    this.#members = new JsonMembers(tape, true)
-  }
-
-  /** Where the envelope ends, or -1 when its syntax is broken. */
-  get envelopeEnd(): number {
-    return this.#members.end
+    this.#takeObject = takeObject
   }
 
   /** Reads the envelope whose brace is at `open` of `bytes`, which the tape was begun with. */
   read(bytes: Uint8Array, open: number): number {
-    const members = this.#members
     this.#bytes = bytes
     this.start.fill(-1)
     if (this.others.length > 0) this.others.length = 0
-    this.#areFieldsFlat = true
-    members.enter(bytes, open)
-    while (members.next()) {
-      const kind = this.#kindOfKey()
-      const { valueStart } = members
-      const end = kind === FIELDS ? this.#readFields(valueStart) : members.skip(valueStart)
-      if (end < 0) break
-      if (kind < 0) this.#keepOther(valueStart, end)
-      else {
-        this.start[kind] = bytes[valueStart] === LETTER_N ? -1 : valueStart
-        this.end[kind] = end
-      }
-    }
-    return members.end < 0 ? BAD_SYNTAX : this.#judge()
+    this.envelopeEnd = this.#readMembers(open)
+    return this.envelopeEnd < 0 ? BAD_SYNTAX : this.#judge()
   }
 
-  /** The number of the member whose key was read; -1 for another name. */
-  #kindOfKey(): number {
-    const members = this.#members
+  /** Returns where the object ends, or -1. Hot: one round a member. */
+  #readMembers(open: number): number {
+    const bytes = this.#bytes
+    const tape = this.#tape
+    tape.allowLineFeeds(true)
+    let pos = tape.space(open + 1)
+    if (bytes[pos] === CLOSE_OBJECT) return pos + 1
+    for (;;) {
+      if (bytes[pos] !== QUOTE) return this.#fail(SYNTAX_KEY, pos)
+      let kind = this.#tryKnownKey(pos + 1)
+      if (kind === OTHER) {
+        const keyEnd = this.#skip(pos)
+        if (keyEnd < 0) return -1
+        this.#keyStart = pos + 1
+        this.#keyEnd = keyEnd - 1
+        kind = this.#kindOfSpelling()
+      }
+      pos = tape.space(this.#keyEnd + 1)
+      if (bytes[pos] !== COLON) return this.#fail(SYNTAX_COLON, pos)
+      const start = tape.space(pos + 1)
+      const end = this.#readValue(kind, start)
+      if (end < 0) return -1
+      pos = tape.space(end)
+      if (bytes[pos] === CLOSE_OBJECT) return pos + 1
+      if (bytes[pos] !== COMMA) return this.#fail(SYNTAX_COMMA, pos)
+      pos = tape.space(pos + 1)
+    }
+  }
+
+  #fail(code: number, at: number): number {
+    this.#tape.errorCode = code
+    this.#tape.errorAt = at
+    return -1
+  }
+
+  #readValue(kind: number, start: number): number {
+    const first = this.#bytes[start]
+    if (kind === FIELDS) return this.#keep(kind, start, this.#readFields(start))
+    if (kind === EVENT && first === OPEN_OBJECT) {
+      return this.#keep(kind, start, this.#takeObject(start))
+    }
+    const end = this.#skip(start)
+    if (kind !== OTHER) {
+      this.type[kind] = this.#tape.entries[this.#tape.length + 1]!
+      return this.#keep(kind, start, end)
+    }
+    // A copy of the name: keys of values are read meanwhile.
+    if (end >= 0) this.others.push({ name: this.#keyText(), start, end })
+    return end
+  }
+
+  #keep(kind: number, start: number, end: number): number {
+    this.start[kind] = this.#bytes[start] === LETTER_N ? -1 : start
+    this.end[kind] = end
+    return end
+  }
+
+  /** Judges a value; returns where it ends or -1. Its entries are behind the tape's end then. */
+  #skip(start: number): number {
+    const tape = this.#tape
+    const mark = tape.length
+    const end = tape.parse(start, tape.trie.elementOf(ROOT), true, MEMBER_DEPTH)
+    tape.length = mark
+    return end
+  }
+
+  /** The number of the member whose key begins at `start`, as it is mostly spelled; or OTHER. */
+  #tryKnownKey(start: number): number {
+    const bytes = this.#bytes
     let kind = this.#last
     for (let tries = 0; tries < NAME_BYTES.length; tries++) {
       kind = kind + 1 < NAME_BYTES.length ? kind + 1 : 0
-      if (!members.isKey(NAME_BYTES[kind]!)) continue
+      const name = NAME_BYTES[kind]!
+      const end = start + name.length
+      if (bytes[end] !== QUOTE || bytes[start] !== name[0]) continue
+      let i = 1
+      while (i < name.length && bytes[start + i] === name[i]) i++
+      if (i < name.length) continue
       this.#last = kind
+      this.#keyStart = start
+      this.#keyEnd = end
       return kind
     }
-    return this.#hasEscape() ? (NAMES as readonly string[]).indexOf(this.#keyText()) : -1
+    return OTHER
   }
 
-  #hasEscape(): boolean {
-    const { keyStart, keyEnd } = this.#members
-    for (let i = keyStart; i < keyEnd; i++) if (this.#bytes[i] === BACKSLASH) return true
-    return false
+  /** Of a key with escapes. Cold. */
+  #kindOfSpelling(): number {
+    for (let i = this.#keyStart; i < this.#keyEnd; i++) {
+      if (this.#bytes[i] !== BACKSLASH) continue
+      return (NAMES as readonly string[]).indexOf(this.#keyText())
+    }
+    return OTHER
   }
 
-  /** Cold. */
   #keyText(): string {
-    return unescapeToString(this.#bytes, this.#members.keyStart, this.#members.keyEnd)
-  }
-
-  #keepOther(start: number, end: number): void {
-    this.others.push({ name: this.#keyText(), start, end })
+    return unescapeToString(this.#bytes, this.#keyStart, this.#keyEnd)
   }
 
   /** Reads the value of `fields`; returns where it ends, or -1. */
@@ -140,7 +211,7 @@ export class HecEnvelope {
       }
     }
     tape.length = mark
-    return this.#members.leave(end)
+    return end
   }
 
   #judge(): number {

@@ -5,8 +5,8 @@
  *
  *   {"time":1.5,"host":"a","event":{"n":1},"fields":{"x":2}}  →  {"n":1,"host":"a","x":2}
  *
- * Subtle: the envelope is judged by a tape of its own, in the batch as it came; the event is put
- * together in the buffer of events and parsed there. Both take the quick way for known keys.
+ * Subtle: the envelope is judged by a tape of its own, in the batch as it came, but for an object
+ * in `event`: that is parsed where the event will stay, and is then judged as well.
  */
 import { EVENT_BYTES_MAX, REPLY_ERRORS_MAX } from '../../../src/limits.ts'
 import type { ByteRange } from '../../../src/model/batch/accepted-batch.ts'
@@ -35,25 +35,27 @@ import {
   INDEX,
   NO_EVENT,
   OPEN_OBJECT,
+  QUOTE,
 } from './hec-envelope.ts'
 import {
-  EVENT_KEY,
+  EVENT_NAME,
   GENERATED_TOO_LARGE,
   HecWriter,
-  LOG_KEY,
-  MESSAGE_KEY,
-  METADATA_KEYS,
-  RECURS,
+  KEPT,
+  LOG,
+  MESSAGE,
+  METADATA,
+  type Name,
   TOO_DEEP,
   TOO_LARGE,
   WRITTEN,
 } from './hec-writer.ts'
 import { looksLikeObject } from './looks-like-object.ts'
 import { metadataText } from './recurring-names.ts'
+import { TakenNames } from './taken-names.ts'
 
 const LINE_FEED = 0x0a
 const COMMA = 0x2c
-const QUOTE = 0x22
 
 const MESSAGES: Readonly<Record<number, string>> = {
   [NO_EVENT]: HEC_FAULTS.required.text,
@@ -70,12 +72,15 @@ export class HecEventsDecoder {
   readonly #writer: HecWriter
   /** What judges envelopes. */
   readonly #judge = new JsonTape(new PathTrie())
-  readonly #envelope = new HecEnvelope(this.#judge)
+  readonly #envelope = new HecEnvelope(this.#judge, (start) => this.#takeObject(start))
+  readonly #taken: TakenNames
   readonly #skipper = new JsonSkipper()
   readonly #defaultTime = new HecTime()
   #bytes: Uint8Array = new Uint8Array(0)
   #range: ByteRange = { start: 0, end: 0 }
   #outcome = new PartOutcome()
+  /** Where the current envelope begins. */
+  #open = 0
   /** The first line feed that is not before the current envelope. */
   #lineFeed = -1
   /** Whether the current envelope is on several lines. */
@@ -85,6 +90,7 @@ export class HecEventsDecoder {
     this.#tape = target.tape
     this.#events = target.events
     this.#into = target.generated
+    this.#taken = new TakenNames(target.tape)
     this.#writer = new HecWriter(target)
   }
 
@@ -147,17 +153,18 @@ export class HecEventsDecoder {
       if (skipped < 0) return this.#failSkipped()
       if (skipped - open > EVENT_BYTES_MAX) return this.#reject(open, skipped, TOO_LARGE)
     }
+    this.#open = open
+    this.#writer.open()
     const found = envelope.read(this.#bytes, open)
     if (found === BAD_SYNTAX) return this.#rejectSyntax(open)
-    const envelopeEnd = envelope.envelopeEnd
+    const { envelopeEnd } = envelope
     if (envelopeEnd > end) return this.#failSyntax(end, 0)
     if (found !== GOOD) {
       this.#fail(open, MESSAGES[found]!)
       return -1
     }
     this.#hasLineFeeds = this.#hasLineFeedBefore(open, envelopeEnd)
-    let written = this.#write(open)
-    if (written === RECURS || envelope.others.length > 0) written = this.#writeRecurring()
+    const written = this.#write()
     if (written !== WRITTEN) {
       this.#writer.drop()
       return this.#reject(open, envelopeEnd, written)
@@ -170,67 +177,138 @@ export class HecEventsDecoder {
     return envelopeEnd
   }
 
-  /** Puts the event together of what the envelope holds, as it comes. */
-  #write(open: number): number {
-    const { start, end, envelopeEnd } = this.#envelope
+  /** An object in `event` is parsed where it will stay. */
+  #takeObject(start: number): number {
+    const end = this.#writer.takeObject(this.#bytes, start, this.#range.end)
+    if (end >= 0) return end
+    this.#judge.errorCode = this.#tape.errorCode
+    this.#judge.errorAt = this.#tape.errorAt
+    return -1
+  }
+
+  /** Completes the event with what the envelope has beside it. Hot. */
+  #write(): number {
+    const envelope = this.#envelope
     const writer = this.#writer
-    writer.open(envelopeEnd - open)
-    this.#writeEvent()
+    const bytes = this.#bytes
+    const { start, end } = envelope
+    writer.reserve(envelope.envelopeEnd - this.#open)
+    if (bytes[start[EVENT]!] !== OPEN_OBJECT) this.#writeValue()
+    if (!this.#hasMore()) return writer.close(this.#hasLineFeeds)
+    this.#taken.begin()
+    this.#taken.take(writer.tapeStart)
+    let lost = 0
     for (let member = HOST; member <= INDEX; member++) {
-      if (start[member]! < 0) writer.writeDefault(member)
-      else {
-        writer.copy(METADATA_KEYS[member]!)
-        writer.copy(this.#bytes, start[member]!, end[member]!)
-      }
+      if (!this.#tryMetadata(member)) lost |= 1 << member
     }
     const fields = start[FIELDS]!
     if (fields >= 0 && this.#judge.space(fields + 1) < end[FIELDS]! - 1) {
-      writer.comma()
-      writer.copyJson(this.#bytes, fields + 1, end[FIELDS]! - 1, this.#hasLineFeeds)
+      const mark = this.#tape.length
+      writer.members(bytes, fields, end[FIELDS]!)
+      if (!this.#taken.take(mark)) return this.#writeRecurring()
     }
-    return writer.finish()
+    if (envelope.others.length > 0) return this.#writeRecurring()
+    if (lost !== 0) {
+      if (this.#taken.has(writer.nodeOf(KEPT))) return this.#writeRecurring()
+      this.#writeLost(lost)
+    }
+    return writer.close(this.#hasLineFeeds)
   }
 
-  #writeEvent(): void {
+  /** Whether there is anything beside the event. */
+  #hasMore(): boolean {
+    const { start, others } = this.#envelope
+    let isThere = start[FIELDS]! >= 0 || others.length > 0
+    for (let member = HOST; member <= INDEX; member++) {
+      isThere ||= start[member]! >= 0 || this.#writer.defaultStart[member]! >= 0
+    }
+    return isThere
+  }
+
+  /** An event that is no object. */
+  #writeValue(): void {
+    const { start, end, type } = this.#envelope
+    const writer = this.#writer
+    const name = this.#valueName()
+    const node = writer.nodeOf(name)
+    writer.drop() // An object, where `event` comes twice.
+    writer.reserve(this.#envelope.envelopeEnd - this.#open)
+    writer.openBrace()
+    writer.key(name, true)
+    if (name === EVENT_NAME) writer.value(node, this.#bytes, start[EVENT]!, end[EVENT]!)
+    else writer.scalar(node, type[EVENT]!, this.#bytes, start[EVENT]!, end[EVENT]!)
+  }
+
+  #valueName(): Name {
+    const start = this.#envelope.start[EVENT]!
+    if (this.#bytes[start] !== QUOTE) return EVENT_NAME
+    const end = this.#envelope.end[EVENT]!
+    return looksLikeObject(this.#bytes, start + 1, end - 1) ? LOG : MESSAGE
+  }
+
+  /** Writes a member of the metadata, if there is one; false where its name is taken. */
+  #tryMetadata(member: number): boolean {
+    const { start, end, type } = this.#envelope
+    const writer = this.#writer
+    const isDefault = start[member]! < 0
+    const from = isDefault ? writer.defaultBytes : this.#bytes
+    const at = isDefault ? writer.defaultStart[member]! : start[member]!
+    if (at < 0) return true
+    const to = isDefault ? writer.defaultEnd[member]! : end[member]!
+    const name = METADATA[member]!
+    const node = writer.nodeOf(name)
+    if (this.#taken.has(node)) {
+      return this.#taken.isSame(node, writer.tapeStart, writer.bytes, from, at, to)
+    }
+    const mark = this.#tape.length
+    writer.key(name, false)
+    if (isDefault) writer.value(node, from, at, to)
+    else writer.scalar(node, type[member]!, from, at, to)
+    this.#taken.take(mark)
+    return true
+  }
+
+  /** Keeps metadata whose name is taken under `hec`: a bit for each member. */
+  #writeLost(lost: number): void {
     const { start, end } = this.#envelope
     const writer = this.#writer
-    const from = start[EVENT]!
-    const to = end[EVENT]!
-    const key = this.#eventKey()
-    if (key === undefined) {
-      writer.copyJson(this.#bytes, from + 1, to - 1, this.#hasLineFeeds)
-    } else {
-      writer.copy(key)
-      writer.copyJson(this.#bytes, from, to, this.#hasLineFeeds)
+    let isFirst = true
+    for (let member = HOST; member <= INDEX; member++) {
+      if ((lost & (1 << member)) === 0) continue
+      const isDefault = start[member]! < 0
+      const from = isDefault ? writer.defaultBytes : this.#bytes
+      const at = isDefault ? writer.defaultStart[member]! : start[member]!
+      const to = isDefault ? writer.defaultEnd[member]! : end[member]!
+      writer.value(writer.keptKey(METADATA[member]!, isFirst), from, at, to)
+      isFirst = false
     }
+    writer.brace()
   }
 
-  /** Undefined where the event is an object, whose members are the event's own. */
-  #eventKey(): Buffer | undefined {
-    const from = this.#envelope.start[EVENT]!
-    const first = this.#bytes[from]
-    if (first === OPEN_OBJECT) return undefined
-    if (first !== QUOTE) return EVENT_KEY
-    const isObject = looksLikeObject(this.#bytes, from + 1, this.#envelope.end[EVENT]! - 1)
-    return isObject ? LOG_KEY : MESSAGE_KEY
-  }
-
-  /** The same where names recur, or have no place of their own. Cold. */
+  /** The same where other names recur, or have no place of their own. Cold. */
   #writeRecurring(): number {
     const writer = this.#writer
-    const key = this.#eventKey()
-    const name = key === undefined ? undefined : NAMES_OF_KEYS.get(key)
-    const defaultOf = (member: number) => {
-      const found = writer.defaultOf(member)
-      return found && Buffer.from(writer.defaultBytes.subarray(found.start, found.end))
-    }
-    const text = metadataText(this.#judge, this.#bytes, this.#envelope, name, defaultOf)
     const { start, end } = this.#envelope
-    writer.reopen(end[EVENT]! - start[EVENT]! + text.length)
-    this.#writeEvent()
+    const isObject = this.#bytes[start[EVENT]!] === OPEN_OBJECT
+    const name = isObject ? undefined : this.#valueName()
+    const defaultOf = (member: number) => {
+      const at = writer.defaultStart[member]!
+      const to = writer.defaultEnd[member]!
+      return at < 0 ? undefined : Buffer.from(writer.defaultBytes.subarray(at, to))
+    }
+    const text = metadataText(this.#judge, this.#bytes, this.#envelope, name?.name, defaultOf)
+    const event = this.#bytes.subarray(start[EVENT]!, end[EVENT]!)
+    writer.drop()
+    writer.reserve(event.length + text.length)
+    if (name === undefined) writer.write(event.subarray(0, -1))
+    else {
+      writer.openBrace()
+      writer.key(name, true)
+      writer.write(event)
+    }
     writer.write(text)
-    const written = writer.finish()
-    return written === RECURS ? WRITTEN : written // Names that the event itself repeats.
+    const written = writer.close(this.#hasLineFeeds)
+    return written === WRITTEN ? writer.parse() : written
   }
 
   /** Asked in the order of the envelopes: each line feed is searched once. */
@@ -252,6 +330,7 @@ export class HecEventsDecoder {
   #rejectSyntax(open: number): number {
     const { errorCode, errorAt } = this.#judge
     if (errorCode !== NESTED_TOO_DEEP) return this.#failSyntax(errorAt, errorCode)
+    this.#writer.drop()
     const end = this.#skipper.skip(this.#bytes, open, this.#range.end)
     return end < 0 ? this.#failSkipped() : this.#reject(open, end, TOO_DEEP)
   }
@@ -287,12 +366,6 @@ export class HecEventsDecoder {
     return 1 + countLines(this.#bytes, this.#range.start, at)
   }
 }
-
-const NAMES_OF_KEYS: ReadonlyMap<Buffer, 'message' | 'log' | 'event'> = new Map([
-  [MESSAGE_KEY, 'message'],
-  [LOG_KEY, 'log'],
-  [EVENT_KEY, 'event'],
-])
 
 function countLines(bytes: Uint8Array, start: number, end: number): number {
   let lines = 0

@@ -4,14 +4,14 @@
  */
 import { EVENT_BYTES_MAX } from '../../../src/limits.ts'
 import type { ByteRange } from '../../../src/model/batch/accepted-batch.ts'
-import { HEC_METADATA, type HecPartOptions } from '../../../src/model/batch/hec-part.ts'
+import type { HecPartOptions } from '../../../src/model/batch/hec-part.ts'
 import { HecTime } from '../../../src/model/hec-time.ts'
 import type { DecodedEvents } from '../../tape/decoded-events.ts'
 import { viewOf } from '../../tape/event-buffer.ts'
 import type { DecodeTarget } from '../decoder.ts'
 import { TOO_LARGE_MESSAGE } from '../ndjson.ts'
 import { PartOutcome } from '../part-outcome.ts'
-import { GENERATED_TOO_LARGE, HecWriter, LOG_KEY, MESSAGE_KEY } from './hec-writer.ts'
+import { GENERATED_TOO_LARGE, HecWriter, LOG, MESSAGE, METADATA } from './hec-writer.ts'
 import { looksLikeObject } from './looks-like-object.ts'
 
 const LINE_FEED = 0x0a
@@ -66,11 +66,20 @@ export class HecRawDecoder {
 
   #write(bytes: Uint8Array, view: DataView, start: number, end: number): void {
     const writer = this.#writer
-    writer.open(end - start)
-    writer.copy(looksLikeObject(bytes, start, end) ? LOG_KEY : MESSAGE_KEY)
-    writer.string(view, start, end)
-    for (let member = 0; member < HEC_METADATA.length; member++) writer.writeDefault(member)
-    writer.finish(ESCAPED_BYTES_MAX)
+    const name = looksLikeObject(bytes, start, end) ? LOG : MESSAGE
+    writer.open()
+    writer.reserve(0)
+    writer.openBrace()
+    writer.key(name, true)
+    writer.string(writer.nodeOf(name), view, start, end)
+    for (let member = 0; member < METADATA.length; member++) {
+      const at = writer.defaultStart[member]!
+      if (at < 0) continue
+      writer.key(METADATA[member]!, false)
+      const node = writer.nodeOf(METADATA[member]!)
+      writer.value(node, writer.defaultBytes, at, writer.defaultEnd[member]!)
+    }
+    writer.close(false, ESCAPED_BYTES_MAX)
     writer.add()
     const { ms, nanos } = this.#time
     if (ms !== 0 || nanos !== 0) this.#events.setTime(ms, nanos, true)

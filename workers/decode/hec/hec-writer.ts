@@ -1,6 +1,9 @@
 /**
- * Writes the events of HEC parts as JSON behind what is in the batch's buffer, and has them parsed
- * there: their entries are those of any JSON event.
+ * Writes the events of HEC parts as JSON behind what is in the batch's buffer, and their entries
+ * onto the tape: those that the tape would write if it parsed that JSON.
+ *
+ * Subtle: an object is copied before it is known where it ends, and parsed where it will stay. What
+ * was copied too much is written over; where it was too little, it is copied again.
  */
 import { EVENT_BYTES_MAX, HEC_GENERATED_BYTES_MAX } from '../../../src/limits.ts'
 import { HEC_METADATA, type HecPartOptions } from '../../../src/model/batch/hec-part.ts'
@@ -8,35 +11,50 @@ import { copyRange, heldBytes } from '../../kernel/arena-copy.ts'
 import type { DecodedEvents } from '../../tape/decoded-events.ts'
 import { EventBuffer } from '../../tape/event-buffer.ts'
 import { ESCAPE_BYTES_MAX, writeEscaped } from '../../tape/json-escape.ts'
-import type { JsonTape } from '../../tape/json-tape.ts'
+import { TOO_DEEP as NESTED_TOO_DEEP, SYNTAX_NUMBER } from '../../tape/json-syntax.ts'
+import { type JsonTape, TAPE_PADDING } from '../../tape/json-tape.ts'
 import { ROOT } from '../../tape/path-trie.ts'
-import { DEAD, ENTRY } from '../../tape/tape-types.ts'
+import { ESCAPED, STRING } from '../../tape/tape-types.ts'
 import type { DecodeTarget } from '../decoder.ts'
 
 const LINE_FEED = 0x0a
 const SPACE = 0x20
+const COMMA = 0x2c
 const OPEN_OBJECT = 0x7b
 const CLOSE_OBJECT = 0x7d
-/** Braces, the longest key of ours, a line feed. */
-const EVENT_ROOM = 64
+/** Braces, the longest key of ours, a line feed, and words that are read behind it. */
+const EVENT_ROOM = 64 + TAPE_PADDING
+/** An object is first taken for a little longer than the last. */
+const OBJECT_ROOM = 256
+/** The longest piece of a token but for numbers, which the end of a copy may break. */
+const TOKEN_BYTES_MAX = 8
 
-/** What `finish` found. */
+/** What an event may be wrong with. */
 export const WRITTEN = 0
 export const TOO_LARGE = 1
 export const TOO_DEEP = 2
-/** A name recurs in the event. */
-export const RECURS = 3
 
 const GENERATED_LIMIT = `${HEC_GENERATED_BYTES_MAX} bytes (HEC_GENERATED_BYTES_MAX)`
 export const GENERATED_TOO_LARGE = `a batch's events would be over ${GENERATED_LIMIT}`
 
-/** Keys with what is before their values. */
-export const MESSAGE_KEY = heldBytes(Buffer.from('"message":'))
-export const LOG_KEY = heldBytes(Buffer.from('"log":'))
-export const EVENT_KEY = heldBytes(Buffer.from('"event":'))
-export const METADATA_KEYS = HEC_METADATA.map((name) => heldBytes(Buffer.from(`,"${name}":`)))
-const COMMA = heldBytes(Buffer.from(','))
-const QUOTE = heldBytes(Buffer.from('"'))
+/** A name of ours and what is before its value. */
+export interface Name {
+  readonly name: string
+  readonly bytes: Uint8Array
+  readonly key: Buffer
+}
+
+function nameOf(name: string): Name {
+  return { name, bytes: Buffer.from(name), key: heldBytes(Buffer.from(`"${name}":`)) }
+}
+
+export const MESSAGE = nameOf('message')
+export const LOG = nameOf('log')
+export const EVENT_NAME = nameOf('event')
+export const KEPT = nameOf('hec')
+export const METADATA = HEC_METADATA.map(nameOf)
+const OWN_NAMES = [MESSAGE, LOG, EVENT_NAME, KEPT, ...METADATA]
+const NAMES_BYTES = OWN_NAMES.reduce((sum, { key }) => sum + 2 * key.length, 0)
 
 export class HecWriter {
   readonly #tape: JsonTape
@@ -45,11 +63,15 @@ export class HecWriter {
   #known: Buffer
   /** JSON of the part's defaults; by member of `HEC_METADATA` where it lies, -1 for none. */
   readonly #defaults = new EventBuffer()
-  readonly #defaultStart = new Int32Array(HEC_METADATA.length)
-  readonly #defaultEnd = new Int32Array(HEC_METADATA.length)
+  readonly defaultStart = new Int32Array(HEC_METADATA.length)
+  readonly defaultEnd = new Int32Array(HEC_METADATA.length)
+  /** Nodes of our names at the root, and under `hec`, in this batch. */
+  readonly #nodes = new Map<Name, number>()
+  readonly #keptNodes = new Map<Name, number>()
   #eventStart = 0
   #tapeStart = 0
   #generatedLeft = 0
+  #lastBytes = 0
 
   constructor({ tape, events, generated }: DecodeTarget) {
     this.#tape = tape
@@ -62,18 +84,35 @@ export class HecWriter {
   begin(options: HecPartOptions): void {
     this.#generatedLeft = HEC_GENERATED_BYTES_MAX
     this.#follow()
+    const { trie } = this.#tape
+    for (const name of OWN_NAMES) {
+      this.#nodes.set(name, trie.child(ROOT, name.bytes, 0, name.bytes.length, false))
+    }
+    for (const name of METADATA) {
+      const kept = this.nodeOf(KEPT)
+      this.#keptNodes.set(name, trie.child(kept, name.bytes, 0, name.bytes.length, false))
+    }
     const defaults = this.#defaults
     defaults.reset()
     for (const [member, name] of HEC_METADATA.entries()) {
       const value = options[name]
-      this.#defaultStart[member] = value === undefined ? -1 : defaults.length
+      this.defaultStart[member] = value === undefined ? -1 : defaults.length
       if (value === undefined) continue
       const json = Buffer.from(JSON.stringify(value))
       defaults.reserve(json.length)
       defaults.bytes.set(json, defaults.length)
       defaults.length += json.length
-      this.#defaultEnd[member] = defaults.length
+      this.defaultEnd[member] = defaults.length
     }
+  }
+
+  /** What the ranges of defaults refer to. */
+  get defaultBytes(): Buffer {
+    return this.#defaults.bytes
+  }
+
+  nodeOf(name: Name): number {
+    return this.#nodes.get(name)!
   }
 
   /** Whether fewer bytes than may be were made of the part so far, dropped events included. */
@@ -81,25 +120,127 @@ export class HecWriter {
     return this.#generatedLeft >= 0
   }
 
-  /** Opens an event that takes up to `bytes` beside its defaults and a key. */
-  open(bytes: number): void {
+  /** Where the current event's entries begin on the tape. */
+  get tapeStart(): number {
+    return this.#tapeStart
+  }
+
+  /** Where the current event's JSON begins, and what is written of it so far. */
+  get eventStart(): number {
+    return this.#eventStart
+  }
+
+  get bytes(): Buffer {
+    return this.#into.bytes
+  }
+
+  /** Begins an event. */
+  open(): void {
     this.#tapeStart = this.#tape.length
-    this.#into.reserve(bytes + this.#defaults.length + METADATA_ROOM + EVENT_ROOM)
-    this.#follow()
     this.#eventStart = this.#into.length
+  }
+
+  /** Makes room for `bytes` more, and for all names and defaults. */
+  reserve(bytes: number): void {
+    this.#into.reserve(bytes + this.#defaults.length + NAMES_BYTES + EVENT_ROOM)
+    this.#follow()
+  }
+
+  /**
+   * Begins the event with an object that is somewhere between `start` and `end`, all but its brace
+   * at the end; returns where that object ends. -1 where it is broken: the tape says why, and
+   * `errorAt` where in the source.
+   */
+  takeObject(from: Uint8Array, start: number, end: number): number {
+    this.drop()
+    const tape = this.#tape
+    const at = this.#eventStart
+    for (let size = this.#lastBytes + OBJECT_ROOM; ; size *= 4) {
+      const length = Math.min(size, end - start)
+      this.reserve(length)
+      const { bytes } = this.#into
+      copyRange(bytes, at, from, start, start + length)
+      bytes[at + length] = LINE_FEED
+      for (let i = 1; i <= TAPE_PADDING; i++) bytes[at + length + i] = 0
+      const objectEnd = tape.parse(at, ROOT, true)
+      if (objectEnd >= 0) {
+        this.#lastBytes = objectEnd - at
+        this.#into.length = objectEnd - 1
+        return start + objectEnd - at
+      }
+      tape.length = this.#tapeStart
+      const isCut = tape.errorAt >= at + length - TOKEN_BYTES_MAX
+      const mayBeCut = tape.errorCode !== NESTED_TOO_DEEP && length < end - start
+      if (mayBeCut && (isCut || tape.errorCode === SYNTAX_NUMBER)) continue
+      tape.errorAt += start - at
+      return -1
+    }
+  }
+
+  /** Begins the event with a brace and no member. */
+  openBrace(): void {
     this.#into.bytes[this.#into.length++] = OPEN_OBJECT
   }
 
-  /** Forgets what was written of the event, and opens it again. */
-  reopen(bytes: number): void {
-    this.drop()
-    this.open(bytes)
+  /** Writes a name of ours; a comma comes first unless it is the event's first. */
+  key(name: Name, isFirst: boolean): void {
+    const into = this.#into
+    if (!isFirst) into.bytes[into.length++] = COMMA
+    into.length = copyRange(into.bytes, into.length, name.key, 0, name.key.length)
   }
 
-  /** Writes bytes of the arena. */
-  copy(from: Uint8Array, start = 0, end = from.length): void {
+  /** Writes a scalar as it is spelled, with its entry. Its type is known. */
+  scalar(node: number, type: number, from: Uint8Array, start: number, end: number): void {
     const into = this.#into
-    into.length = copyRange(into.bytes, into.length, from, start, end)
+    const at = into.length
+    into.length = copyRange(into.bytes, at, from, start, end)
+    const inner = type === STRING || type === ESCAPED ? 1 : 0
+    this.#tape.push(node, type, at + inner, into.length - inner)
+  }
+
+  /** Writes a value that was judged, and parses it. */
+  value(node: number, from: Uint8Array, start: number, end: number, depth = 1): void {
+    const into = this.#into
+    const at = into.length
+    into.length = copyRange(into.bytes, at, from, start, end)
+    into.bytes[into.length] = LINE_FEED
+    this.#tape.parse(at, node, true, depth)
+  }
+
+  /** Writes the members of an object that was judged, behind other members. */
+  members(from: Uint8Array, start: number, end: number): void {
+    const into = this.#into
+    const at = into.length
+    this.value(ROOT, from, start, end, 0)
+    into.bytes[at] = COMMA
+    into.length--
+  }
+
+  /** Writes `,"hec":{"host":…` or what follows it. */
+  keptKey(name: Name, isFirst: boolean): number {
+    const into = this.#into
+    if (isFirst) {
+      this.key(KEPT, false)
+      into.bytes[into.length++] = OPEN_OBJECT
+    }
+    this.key(name, isFirst)
+    return this.#keptNodes.get(name)!
+  }
+
+  brace(): void {
+    this.#into.bytes[this.#into.length++] = CLOSE_OBJECT
+  }
+
+  /** Writes text as a JSON string, with its entry. */
+  string(node: number, from: DataView, start: number, end: number): void {
+    this.reserve((end - start) * ESCAPE_BYTES_MAX)
+    const into = this.#into
+    into.bytes[into.length++] = QUOTE
+    const at = into.length
+    into.length = writeEscaped(from, start, end, into.view, into.bytes, at)
+    const type = into.length - at === end - start ? STRING : ESCAPED
+    this.#tape.push(node, type, at, into.length)
+    into.bytes[into.length++] = QUOTE
   }
 
   /** Writes bytes from anywhere; few, or rarely. */
@@ -108,72 +249,33 @@ export class HecWriter {
     this.#into.length += from.length
   }
 
-  /** Writes JSON that may be on several lines. */
-  copyJson(from: Uint8Array, start: number, end: number, hasLineFeeds: boolean): void {
+  /** Ends the event with its brace. Unless it is WRITTEN, the caller drops it. */
+  close(hasLineFeeds: boolean, bytesMax = EVENT_BYTES_MAX): number {
+    this.brace()
     const into = this.#into
-    const at = into.length
-    this.copy(from, start, end)
-    if (!hasLineFeeds) return
-    // Inside valid JSON they stand between tokens only, where a space means the same.
-    for (let i = at; i < into.length; i++) {
-      if (into.bytes[i] === LINE_FEED) into.bytes[i] = SPACE
-    }
-  }
-
-  comma(): void {
-    this.copy(COMMA)
-  }
-
-  /** Writes text as a JSON string. */
-  string(from: DataView, start: number, end: number): void {
-    const into = this.#into
-    into.reserve((end - start) * ESCAPE_BYTES_MAX + this.#defaults.length + METADATA_ROOM)
-    this.#follow()
-    this.copy(QUOTE)
-    into.length = writeEscaped(from, start, end, into.view, into.bytes, into.length)
-    this.copy(QUOTE)
-  }
-
-  /** The default of a member of `HEC_METADATA` as JSON; undefined without one. */
-  defaultOf(member: number): { readonly start: number; readonly end: number } | undefined {
-    const start = this.#defaultStart[member]!
-    return start < 0 ? undefined : { start, end: this.#defaultEnd[member]! }
-  }
-
-  /** What the ranges of `defaultOf` refer to. */
-  get defaultBytes(): Buffer {
-    return this.#defaults.bytes
-  }
-
-  /** Writes the default of a member of `HEC_METADATA` with its key, if there is one. */
-  writeDefault(member: number): void {
-    if (this.#defaultStart[member]! < 0) return
-    this.copy(METADATA_KEYS[member]!)
-    this.copy(this.#defaults.bytes, this.#defaultStart[member]!, this.#defaultEnd[member]!)
-  }
-
-  /** Closes the event and parses it. Unless it is WRITTEN, the caller calls `drop`, or `reopen`. */
-  finish(bytesMax = EVENT_BYTES_MAX): number {
-    const into = this.#into
-    into.bytes[into.length++] = CLOSE_OBJECT
     const length = into.length - this.#eventStart
     this.#generatedLeft -= length
-    into.bytes[into.length++] = LINE_FEED
-    if (length > bytesMax) return TOO_LARGE
-    // What is put together of values that were judged can only be too deep.
-    if (this.#tape.parse(this.#eventStart, ROOT, false) < 0) return TOO_DEEP
-    const { entries, length: tapeEnd } = this.#tape
-    for (let at = this.#tapeStart; at < tapeEnd; at += ENTRY) {
-      if (entries[at + 1] === DEAD) return RECURS
+    // Inside valid JSON they stand between tokens only, where a space means the same.
+    for (let i = this.#eventStart; hasLineFeeds && i < into.length; i++) {
+      if (into.bytes[i] === LINE_FEED) into.bytes[i] = SPACE
     }
-    return WRITTEN
+    into.bytes[into.length++] = LINE_FEED
+    return length > bytesMax ? TOO_LARGE : WRITTEN
   }
 
-  /** Adds the event that was finished. */
+  /** Makes the entries of an event that was written without them. */
+  parse(): number {
+    this.#tape.length = this.#tapeStart
+    // What is put together of values that were judged can only be too deep.
+    return this.#tape.parse(this.#eventStart, ROOT, false) < 0 ? TOO_DEEP : WRITTEN
+  }
+
+  /** Adds the event that was closed. */
   add(): void {
     this.#events.add(this.#eventStart, this.#into.length - 1, this.#tape.length)
   }
 
+  /** Forgets what was written of the event, and opens it again. */
   drop(): void {
     this.#into.length = this.#eventStart
     this.#tape.length = this.#tapeStart
@@ -187,5 +289,4 @@ export class HecWriter {
   }
 }
 
-/** For the keys of all defaults. */
-const METADATA_ROOM = METADATA_KEYS.reduce((sum, key) => sum + key.length, 0)
+const QUOTE = 0x22

@@ -11,17 +11,15 @@ import { EVENT, FIELDS, type HecEnvelope, HOST, INDEX, OPEN_OBJECT } from './hec
 
 type Members = Map<string, Buffer>
 
-/** Names of the event that is a string or neither string nor object. */
-export interface EventAs {
-  readonly name: 'message' | 'log' | 'event' | undefined
-}
-
-/** What follows the event's own members, as JSON that begins with a comma; empty for nothing. */
+/**
+ * What follows the event's own members, as JSON that begins with a comma; empty for nothing.
+ * `eventName`: of an event that is no object.
+ */
 export function metadataText(
   tape: JsonTape,
   bytes: Uint8Array,
   envelope: HecEnvelope,
-  eventName: EventAs['name'],
+  eventName: string | undefined,
   defaultOf: (member: number) => Buffer | undefined,
 ): Buffer {
   const { start, end } = envelope
