@@ -184,7 +184,7 @@ test('overload: 429 with Retry-After, 503 for the JavaScript bulk helper', async
     headers: { authorization: `Splunk ${other.key}` },
     body: '{"event":"x"}',
   })
-  assert.deepEqual([hec.status, JSON.parse(hec.text).code], [429, 9])
+  assert.deepEqual([hec.status, JSON.parse(hec.text).code], [503, 9])
   assert.equal(hec.headers['retry-after'], '1')
   for (const holder of holders) holder.destroy()
   await untilInFlight(0)

@@ -4,12 +4,23 @@
  * Method: literal requests to a running service; events are read back.
  */
 import assert from 'node:assert/strict'
+import { createRequire } from 'node:module'
 import { after, before, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { BODY_BYTES_MAX, DEPTH_MAX, HEC_METADATA_BYTES_MAX } from '../../../src/limits.ts'
 import { eventually } from '../../store/temporary.ts'
 import { type Answer, Api, type Call, call, type Stream } from '../../support/api.ts'
 import { type SharedService, shareService } from '../../support/service.ts'
+
+/** Splunk's own library for JavaScript, which has no types. */
+interface SplunkLogger {
+  error: (error: unknown) => void
+  send(context: object): void
+  flush(done: (error: unknown, response: unknown, body: unknown) => void): void
+}
+const { Logger } = createRequire(import.meta.url)('splunk-logging') as {
+  readonly Logger: new (config: object) => SplunkLogger
+}
 
 const SUCCESS = '{"text":"Success","code":0}'
 let service: SharedService
@@ -257,4 +268,41 @@ test('a stream redacts what HEC sends, and metrics count it', async () => {
   assert.match(text, /"host":"h"/)
   const metrics = await call(`${api.url}/metrics`)
   assert.match(metrics.text, /ingest_requests_total\{[^}]*surface="hec"[^}]*\} [1-9]/)
+})
+
+test("Splunk's library for JavaScript sends batches, and hears of what is wrong", async () => {
+  const stream = await api.createStream()
+  const { hostname: host, port } = new URL(api.url)
+  const config = { host, port, protocol: 'http', path: '/services/collector/event/1.0' }
+  const loggerOf = (token: string) => new Logger({ ...config, token, maxBatchCount: 0 })
+  const flush = (logger: SplunkLogger) => {
+    return new Promise((resolve) => logger.flush((_error, _response, body) => resolve(body)))
+  }
+  const logger = loggerOf(stream.key)
+  for (let n = 0; n < 3; n++) {
+    const metadata = { source: 'coop', host: 'farm', time: 1_700_000_000_000 + n }
+    logger.send({ message: { n }, severity: 'warn', metadata })
+  }
+  assert.deepEqual(await flush(logger), { text: 'Success', code: 0 })
+  const events = (await api.events(stream.id)).reverse()
+  assert.deepEqual(
+    events.map(({ payload }) => payload),
+    [0, 1, 2].map((n) => ({ message: { n }, severity: 'warn', source: 'coop', host: 'farm' })),
+  )
+  assert.deepEqual(
+    events.map(({ event_time }) => Date.parse(event_time)),
+    [0, 1, 2].map((n) => 1_700_000_000_000 + n),
+  )
+  const stranger = loggerOf('no-key-of-ours')
+  let told: unknown
+  stranger.error = (error) => {
+    told = error
+  }
+  stranger.send({ message: 'x' })
+  assert.deepEqual(await flush(stranger), {
+    text: 'Invalid token',
+    code: 4,
+    detail: (JSON.parse((await post('', 'x', 'no-key-of-ours')).text) as { detail: string }).detail,
+  })
+  assert.match(String(told), /Invalid token/)
 })

@@ -1,7 +1,8 @@
 /**
  * Answers as Splunk's HTTP Event Collector gives them. Its clients decide by the status: all retry
- * after 429 and 5xx, and none after other 4xx (docs/collectors/splunk-hec.md). Some compare the
- * text. `detail` is ours, for people: clients skip what they do not know.
+ * after 503, which is Splunk's for "busy", some drop what is answered with 429, and most what gets
+ * another 4xx (docs/collectors/splunk-hec.md). Some compare the text. `detail` is ours, for people:
+ * clients skip what they do not know.
  */
 import { ERRORS, type IngestError } from '../../../errors.ts'
 import type { Reply } from '../../../http/exchange.ts'
@@ -100,8 +101,12 @@ function answerOf(error: IngestError, head: HecHead, report: IngestReport | unde
       return faultOf(report)
     case 'internal':
       return SERVER_ERROR
-    case 'too_slow': // Not every client retries after 408.
-      return { ...SERVER_BUSY, status: 429 }
+    case 'too_slow':
+    case 'rate_limited':
+    case 'storage_cap_reached':
+    case 'overloaded':
+    case 'unavailable':
+      return SERVER_BUSY
     case 'too_large':
     case 'unsupported_media_type':
       return { ...INVALID_FORMAT, status: httpStatus }
