@@ -25,4 +25,5 @@ export const { setup, teardown, handleSummary } = scenario
 export const native = (data) => scenario.sendNext('native', data)
 export const bulk = (data) => scenario.sendNext('bulk', data)
 export const otlp = (data) => scenario.sendNext('otlp', data)
+export const hec = (data) => scenario.sendNext('hec', data)
 export const small = (data) => scenario.sendNext('small', data)

@@ -10,7 +10,7 @@ export const OPTIONS = [
   ['TOKEN', 'secret', 'admin token (or streams:write, streams:read, events:read) to make streams'],
   ['API_KEY', 'secret', 'a key of a stream of yours, instead of making one'],
   ['STREAM_ID', 'text', 'the stream of API_KEY: with TOKEN its events are counted after the run'],
-  ['SURFACES', 'senders', 'what to send: some of native, bulk, otlp, small (one event a request)'],
+  ['SURFACES', 'senders', 'some of native, bulk, otlp, hec, small (one event a request)'],
   ['VUS', 'count', 'virtual users, each with a connection of its own'],
   ['DURATION', 'duration', 'how long to send: 90s, 10m, 2h'],
   ['EVENTS_PER_REQUEST', 'count', 'events in a request'],

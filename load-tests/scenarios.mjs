@@ -3,6 +3,7 @@ export const SENDERS = {
   native: { surface: 'native' },
   bulk: { surface: 'bulk' },
   otlp: { surface: 'otlp' },
+  hec: { surface: 'hec' },
   small: { surface: 'native', eventCount: 1 },
 }
 

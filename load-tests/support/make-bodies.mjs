@@ -41,6 +41,7 @@ export function makeBody(surface, lines, options) {
   const encodeUtf8 = (text) => new TextEncoder().encode(text)
   if (surface === 'native') return encodeUtf8(`${lines.join('\n')}\n`)
   if (surface === 'bulk') return encodeUtf8(lines.map((line) => `${BULK_ACTION}${line}\n`).join(''))
+  if (surface === 'hec') return encodeUtf8(lines.map((line) => `{"event":${line}}`).join(''))
   const request = makeExportRequest(lines.map((line) => JSON.parse(line)))
   if (options.OTLP_ENCODING === 'json') return encodeUtf8(JSON.stringify(request))
   return Uint8Array.from(

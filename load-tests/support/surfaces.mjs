@@ -1,5 +1,10 @@
 /** The ingest surfaces as a client sees them: paths, headers, and what an answer accepted. */
-const PATHS = { native: '/v1/ingest', bulk: '/_bulk', otlp: '/v1/otlp/v1/logs' }
+const PATHS = {
+  native: '/v1/ingest',
+  bulk: '/_bulk',
+  otlp: '/v1/otlp/v1/logs',
+  hec: '/services/collector',
+}
 
 export function pathOf(surface) {
   return PATHS[surface]
@@ -15,6 +20,8 @@ export function headersOf(surface, key, options, encodeBase64) {
         Authorization: `Basic ${encodeBase64(`load:${key}`)}`,
         'Content-Type': 'application/x-ndjson',
       }
+    case 'hec':
+      return { Authorization: `Splunk ${key}`, 'Content-Type': 'application/json' }
     default:
       return {
         'X-API-Key': key,
@@ -44,6 +51,7 @@ function readAccepted(surface, body, eventCount, options) {
     return match === null ? -1 : Number(match[1])
   }
   if (surface === 'bulk') return readBulkAccepted(body ?? '', eventCount)
+  if (surface === 'hec') return JSON.parse(body).code === 0 ? eventCount : -1
   const rejected = isAnswerBinary(surface, options)
     ? tryReadRejected(new Uint8Array(body ?? new ArrayBuffer(0)))
     : Number(JSON.parse(body || '{}').partialSuccess?.rejectedLogRecords ?? 0)

@@ -30,3 +30,11 @@ test('OTLP: only an empty reply acknowledges', () => {
   assert.equal(otlp.countAccepted('', 2), 2)
   assert.equal(otlp.countAccepted('\n\u0002\b\u0001', 2), 0)
 })
+
+test('HEC: an envelope an event, only success acknowledges', () => {
+  const hec = findSurface('hec')
+  const body = hec.encodeBody(LINES).toString()
+  assert.match(body, /^\{"time":\d+\.000,"event":\{"a":1,.*\}\}\{"time":\d+\.001,"event":/)
+  assert.equal(hec.countAccepted('{"text":"Success","code":0}', 2), 2)
+  assert.equal(hec.countAccepted('{"text":"Server is busy","code":9}', 2), 0)
+})
