@@ -26,6 +26,7 @@ const KINDS = [
   'gzip',
   'large',
   'text',
+  'hec',
   'malformed',
   'idempotent',
   'idempotent',

@@ -14,6 +14,7 @@ export const WRITER_KINDS = [
   'gzip',
   'large',
   'text',
+  'hec',
   'malformed',
   'idempotent',
 ] as const
@@ -45,6 +46,7 @@ const EVENTS: Readonly<Record<WriterKind, number>> = {
   gzip: 200,
   large: 9_000, // Over BATCH_BYTES_TARGET and SEGMENT_EVENTS_MAX: several batches and segments.
   text: 30,
+  hec: 40,
   malformed: 10,
   idempotent: 25,
 }
@@ -81,6 +83,8 @@ function bodyOf(writer: Writer, request: SentRequest): string | Uint8Array {
       return `[${events.join(',')},{"id":]`
     case 'gzip':
       return gzipSync(events.join('\n'), { level: 1 })
+    case 'hec':
+      return events.map((event) => `{"event":${event}}`).join('')
     case 'text':
       return numbers.map((event) => eventId(writer.name, event)).join('\n')
     case 'ndjson':
@@ -198,10 +202,9 @@ export class Load {
     const body = bodyOf(writer, request)
     let answer: Answer | undefined
     try {
-      answer =
-        writer.kind === 'text'
-          ? await this.#api.ingestText(key, body)
-          : await this.#api.ingest(key, body, headersOf(writer, request))
+      if (writer.kind === 'text') answer = await this.#api.ingestText(key, body)
+      else if (writer.kind === 'hec') answer = await this.#api.ingestHec(key, body)
+      else answer = await this.#api.ingest(key, body, headersOf(writer, request))
     } catch {
       request.outcome = 'unanswered' // The connection broke, or was dropped unanswered.
     }
@@ -214,7 +217,10 @@ export class Load {
     if (status === 200) {
       request.outcome = 'acknowledged'
       const { accepted, rejected } = JSON.parse(text) as { accepted: number; rejected: number }
-      const isWhole = accepted === request.eventCount && rejected === 0
+      const isWhole =
+        writer.kind === 'hec'
+          ? text === '{"text":"Success","code":0}'
+          : accepted === request.eventCount && rejected === 0
       if (!isWhole || writer.kind === 'malformed') this.surprises.push(`${writer.name}: ${text}`)
       return
     }
