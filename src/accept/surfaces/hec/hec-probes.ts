@@ -3,11 +3,14 @@ import { IngestError } from '../../../errors.ts'
 import { parseJson, readPlainBody } from '../../../http/body.ts'
 import { BodyBudget } from '../../../http/body-budget.ts'
 import type { Exchange, Handler } from '../../../http/exchange.ts'
-import { REST_BODY_BYTES_MAX } from '../../../limits.ts'
+import { READ_BODY_BYTES_MAX } from '../../../limits.ts'
 import { unauthenticated } from '../../admission/authenticate.ts'
 import type { IngestDeps } from '../../request/ingest.ts'
 import { channelMissing, healthyReply, isAcknowledged, refusal, unhealthy } from './hec-reply.ts'
 import { readHead } from './hec-request.ts'
+
+/** Lists of ids that are read at a time, of the longest. */
+const ACK_BODIES_MAX = 8
 
 type Deps = Pick<IngestDeps, 'credentials' | 'isStopping'>
 
@@ -27,12 +30,12 @@ export function healthHandler(deps: Deps, takesQueryToken: boolean): Handler {
 
 /** `{"acks":[1,2]}` is answered with `{"acks":{"1":true,"2":true}}`. */
 export function ackHandler(deps: Deps, takesQueryToken: boolean): Handler {
-  const bodies = new BodyBudget()
+  const bodies = new BodyBudget(ACK_BODIES_MAX * READ_BODY_BYTES_MAX, READ_BODY_BYTES_MAX)
   return async (exchange) => {
     const head = readHead(exchange, takesQueryToken)
     const room = bodies.enter()
     exchange.onAborted(() => room.leave())
-    const arriving = readPlainBody(exchange, REST_BODY_BYTES_MAX, room)
+    const arriving = readPlainBody(exchange, READ_BODY_BYTES_MAX, room)
     arriving.catch(() => undefined) // Awaited below.
     exchange.pause()
     try {

@@ -84,3 +84,13 @@ test('what the URL says counts where small requests share a batch', () => {
   assert.equal(alone.eventBytes, undefined)
   assert.ok(named.eventBytes! > 500)
 })
+
+test('what is not UTF-8 is repaired, and counted', () => {
+  const good = Buffer.from('{"event":"a"}\n{"event":{"b":"')
+  const body = Buffer.concat([good, Buffer.from([0xff, 0xc3]), Buffer.from('"},"host":"h"}')])
+  const { events, fatal } = frameBody('hec', [body])
+  assert.equal(fatal, undefined)
+  assert.deepEqual(events, ['{"message":"a"}', '{"b":"\ufffd\ufffd","host":"h"}'])
+  const lines = frameBody('hec-raw', [Buffer.from([0x61, 0xff, 0x0a, 0x62])])
+  assert.deepEqual(lines.events, ['{"message":"a\ufffd"}', '{"message":"b"}'])
+})
