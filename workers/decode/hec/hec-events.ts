@@ -15,7 +15,12 @@ import { HecTime } from '../../../src/model/hec-time.ts'
 import type { DecodedEvents } from '../../tape/decoded-events.ts'
 import type { EventBuffer } from '../../tape/event-buffer.ts'
 import { JsonSkipper } from '../../tape/json-skip.ts'
-import { TOO_DEEP as NESTED_TOO_DEEP, SYNTAX_COMMA, TAPE_ERRORS } from '../../tape/json-syntax.ts'
+import {
+  TOO_DEEP as NESTED_TOO_DEEP,
+  SYNTAX_COMMA,
+  SYNTAX_VALUE,
+  TAPE_ERRORS,
+} from '../../tape/json-syntax.ts'
 import { JsonTape } from '../../tape/json-tape.ts'
 import { PathTrie } from '../../tape/path-trie.ts'
 import type { DecodeTarget } from '../decoder.ts'
@@ -179,10 +184,16 @@ export class HecEventsDecoder {
 
   /** An object in `event` is parsed where it will stay. */
   #takeObject(start: number): number {
+    // White space at the part's end leads into what follows it in the batch.
+    if (start >= this.#range.end) return this.#judgeSays(SYNTAX_VALUE, this.#range.end)
     const end = this.#writer.takeObject(this.#bytes, start, this.#range.end)
     if (end >= 0) return end
-    this.#judge.errorCode = this.#tape.errorCode
-    this.#judge.errorAt = this.#tape.errorAt
+    return this.#judgeSays(this.#tape.errorCode, this.#tape.errorAt)
+  }
+
+  #judgeSays(errorCode: number, errorAt: number): number {
+    this.#judge.errorCode = errorCode
+    this.#judge.errorAt = errorAt
     return -1
   }
 
@@ -359,7 +370,7 @@ export class HecEventsDecoder {
   }
 
   #fail(at: number, message: string, code: 'malformed' | 'too_large' = 'malformed'): void {
-    this.#outcome.fail(this.#lineOf(at), code, message)
+    this.#outcome.fail(this.#lineOf(Math.min(at, this.#range.end)), code, message)
   }
 
   #lineOf(at: number): number {

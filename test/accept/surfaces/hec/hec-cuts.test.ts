@@ -6,9 +6,18 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { HEC_BODY } from '../../../../src/accept/surfaces/hec/hec-formats.ts'
+import { BATCH_PADDING } from '../../../../src/bytes/batch-buffers.ts'
 import { BATCH_BYTES_TARGET, EVENT_BYTES_MAX } from '../../../../src/limits.ts'
+import { IngestPipeline } from '../../../../workers/ingest.ts'
+import { decodeSegment } from '../../../../workers/segment/segment.ts'
 import { fuzzed, testSeed } from '../../../support/fuzzing.ts'
-import { cutAt, type FormatName, frameBody, type Outcome } from '../../framing/frame-body.ts'
+import {
+  batchOfPart,
+  cutAt,
+  type FormatName,
+  frameBody,
+  type Outcome,
+} from '../../framing/frame-body.ts'
 
 const seed = testSeed()
 console.log(`seed ${seed} (SLUICE_TEST_SEED=${seed} repeats this run)`)
@@ -83,6 +92,54 @@ test('what the URL says counts where small requests share a batch', () => {
   assert.ok(!('code' in alone) && !('code' in named))
   assert.equal(alone.eventBytes, undefined)
   assert.ok(named.eventBytes! > 500)
+})
+
+test('parts of other senders in the same batch stay apart', () => {
+  const text = 'x'.repeat(40_000) // Makes the buffer of events grow between the parts.
+  const parts = [
+    ['text', text],
+    ['hec', '{"event":{"a":1},"host":"h"}'],
+    ['text', text],
+    ['hec-raw', 'line'],
+    ['hec', '{"event":'],
+    ['hec-array', '{"event":"b"},{"event":{"c":2},"time":5}'],
+    ['otlp-json', '{"resourceLogs":[]}'],
+  ] as const
+  let start = 0
+  const batch = {
+    ...batchOfPart(new Uint8Array(BATCH_PADDING), { framing: 'hec', start: 0, end: 0 }),
+    bytes: Buffer.concat([
+      ...parts.map(([, body]) => Buffer.from(`${body}\n`)),
+      Buffer.alloc(BATCH_PADDING),
+    ]),
+    parts: parts.map(([framing, body]) => {
+      const end = start + Buffer.byteLength(body)
+      const part = { framing, start, end, options: framing === 'hec-raw' ? { host: 'u' } : {} }
+      start = end + 1
+      return part
+    }),
+  }
+  const { segments, parts: results } = new IngestPipeline().run(batch)
+  assert.deepEqual(
+    results.map(({ accepted, fatal }) => [accepted, fatal?.index]),
+    [
+      [1, undefined],
+      [1, undefined],
+      [1, undefined],
+      [1, undefined],
+      [0, 0],
+      [2, undefined],
+    ].concat([[0, undefined]]),
+  )
+  const stored = segments.flatMap(({ payload }) => decodeSegment(payload).text.toString())
+  assert.deepEqual(stored.join('').trimEnd().split('\n'), [
+    `{"message":"${text}"}`,
+    '{"a":1,"host":"h"}',
+    `{"message":"${text}"}`,
+    '{"message":"line","host":"u"}',
+    '{"message":"b"}',
+    '{"c":2}',
+  ])
 })
 
 test('what is not UTF-8 is repaired, and counted', () => {
