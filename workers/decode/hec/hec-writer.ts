@@ -24,7 +24,7 @@ const OPEN_OBJECT = 0x7b
 const CLOSE_OBJECT = 0x7d
 /** Braces, the longest key of ours, a line feed, and words that are read behind it. */
 const EVENT_ROOM = 64 + TAPE_PADDING
-/** An object is first taken for a little longer than the last. */
+/** An object is first taken for a little longer than others were. */
 const OBJECT_ROOM = 256
 /** The longest piece of a token but for numbers, which the end of a copy may break. */
 const TOKEN_BYTES_MAX = 8
@@ -71,7 +71,8 @@ export class HecWriter {
   #eventStart = 0
   #tapeStart = 0
   #generatedLeft = 0
-  #lastBytes = 0
+  /** About as much as objects were lately at most. */
+  #usualBytes = 0
 
   constructor({ tape, events, generated }: DecodeTarget) {
     this.#tape = tape
@@ -155,7 +156,7 @@ export class HecWriter {
     this.drop()
     const tape = this.#tape
     const at = this.#eventStart
-    for (let size = this.#lastBytes + OBJECT_ROOM; ; size *= 4) {
+    for (let size = this.#usualBytes + OBJECT_ROOM; ; size *= 4) {
       const length = Math.min(size, end - start)
       this.reserve(length)
       const { bytes } = this.#into
@@ -164,7 +165,7 @@ export class HecWriter {
       for (let i = 1; i <= TAPE_PADDING; i++) bytes[at + length + i] = 0
       const objectEnd = tape.parse(at, ROOT, true)
       if (objectEnd >= 0) {
-        this.#lastBytes = objectEnd - at
+        this.#usualBytes = Math.max(objectEnd - at, this.#usualBytes - (this.#usualBytes >> 5))
         this.#into.length = objectEnd - 1
         return start + objectEnd - at
       }
