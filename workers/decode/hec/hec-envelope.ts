@@ -3,11 +3,13 @@
  * Members may come in any order; the last of one name counts.
  */
 import { HecTime } from '../../../src/model/hec-time.ts'
+import { viewOf } from '../../tape/event-buffer.ts'
+import { stringStop } from '../../tape/json-scan.ts'
 import { unescapeToString } from '../../tape/json-string.ts'
 import { SYNTAX_COLON, SYNTAX_COMMA, SYNTAX_KEY } from '../../tape/json-syntax.ts'
 import type { JsonTape } from '../../tape/json-tape.ts'
 import { ROOT } from '../../tape/path-trie.ts'
-import { ARRAY, DEAD, ELEMENT, ENTRY, EXTENSION, OBJECT } from '../../tape/tape-types.ts'
+import { ARRAY, DEAD, ELEMENT, ENTRY, EXTENSION, OBJECT, STRING } from '../../tape/tape-types.ts'
 
 /** Numbers of the members that mean something; the first four as `HEC_METADATA` has them. */
 export const HOST = 0
@@ -70,6 +72,7 @@ export class HecEnvelope {
   readonly #tape: JsonTape
   readonly #takeObject: TakeObject
   #bytes: Uint8Array = new Uint8Array(0)
+  #view: DataView = viewOf(this.#bytes)
   /** Of the key last read, without its quotes, as it is spelled. */
   #keyStart = 0
   #keyEnd = 0
@@ -83,9 +86,14 @@ export class HecEnvelope {
     this.#takeObject = takeObject
   }
 
-  /** Reads the envelope whose brace is at `open` of `bytes`, which the tape was begun with. */
-  read(bytes: Uint8Array, open: number): number {
+  /** Begins a part of `bytes`, which the tape was begun with. */
+  begin(bytes: Uint8Array): void {
     this.#bytes = bytes
+    this.#view = viewOf(bytes)
+  }
+
+  /** Reads the envelope whose brace is at `open`. */
+  read(open: number): number {
     this.start.fill(-1)
     if (this.others.length > 0) this.others.length = 0
     this.envelopeEnd = this.#readMembers(open)
@@ -109,15 +117,18 @@ export class HecEnvelope {
         this.#keyEnd = keyEnd - 1
         kind = this.#kindOfSpelling()
       }
-      pos = tape.space(this.#keyEnd + 1)
+      pos = this.#keyEnd + 1
+      if (bytes[pos]! <= SPACE) pos = tape.space(pos)
       if (bytes[pos] !== COLON) return this.#fail(SYNTAX_COLON, pos)
-      const start = tape.space(pos + 1)
-      const end = this.#readValue(kind, start)
-      if (end < 0) return -1
-      pos = tape.space(end)
+      pos++
+      if (bytes[pos]! <= SPACE) pos = tape.space(pos)
+      pos = this.#readValue(kind, pos)
+      if (pos < 0) return -1
+      if (bytes[pos]! <= SPACE) pos = tape.space(pos)
       if (bytes[pos] === CLOSE_OBJECT) return pos + 1
       if (bytes[pos] !== COMMA) return this.#fail(SYNTAX_COMMA, pos)
-      pos = tape.space(pos + 1)
+      pos++
+      if (bytes[pos]! <= SPACE) pos = tape.space(pos)
     }
   }
 
@@ -132,6 +143,14 @@ export class HecEnvelope {
     if (kind === FIELDS) return this.#keep(kind, start, this.#readFields(start))
     if (kind === EVENT && first === OPEN_OBJECT) {
       return this.#keep(kind, start, this.#takeObject(start))
+    }
+    if (kind !== OTHER && first === QUOTE) {
+      // Most strings have no escapes.
+      const stop = stringStop(this.#view, start + 1)
+      if (this.#bytes[stop] === QUOTE) {
+        this.type[kind] = STRING
+        return this.#keep(kind, start, stop + 1)
+      }
     }
     const end = this.#skip(start)
     if (kind !== OTHER) {

@@ -110,6 +110,7 @@ export class HecEventsDecoder {
     this.#outcome = outcome
     this.#range = range
     this.#bytes = this.#judge.begin(bytes)
+    this.#envelope.begin(this.#bytes)
     this.#lineFeed = -1
     this.#writer.begin(options)
     this.#defaultTime.ms = this.#defaultTime.nanos = 0
@@ -160,7 +161,7 @@ export class HecEventsDecoder {
     }
     this.#open = open
     this.#writer.open()
-    const found = envelope.read(this.#bytes, open)
+    const found = envelope.read(open)
     if (found === BAD_SYNTAX) return this.#rejectSyntax(open)
     const { envelopeEnd } = envelope
     if (envelopeEnd > end) return this.#failSyntax(end, 0)
@@ -205,35 +206,24 @@ export class HecEventsDecoder {
     const { start, end } = envelope
     writer.reserve(envelope.envelopeEnd - this.#open)
     if (bytes[start[EVENT]!] !== OPEN_OBJECT) this.#writeValue()
-    if (!this.#hasMore()) return writer.close(this.#hasLineFeeds)
-    this.#taken.begin()
-    this.#taken.take(writer.tapeStart)
     let lost = 0
     for (let member = HOST; member <= INDEX; member++) {
       if (!this.#tryMetadata(member)) lost |= 1 << member
     }
     const fields = start[FIELDS]!
     if (fields >= 0 && this.#judge.space(fields + 1) < end[FIELDS]! - 1) {
+      this.#taken.begin()
+      this.#taken.take(writer.tapeStart)
       const mark = this.#tape.length
       writer.members(bytes, fields, end[FIELDS]!)
       if (!this.#taken.take(mark)) return this.#writeRecurring()
     }
     if (envelope.others.length > 0) return this.#writeRecurring()
     if (lost !== 0) {
-      if (this.#taken.has(writer.nodeOf(KEPT))) return this.#writeRecurring()
+      if (writer.hasName(writer.nodeOf(KEPT))) return this.#writeRecurring()
       this.#writeLost(lost)
     }
     return writer.close(this.#hasLineFeeds)
-  }
-
-  /** Whether there is anything beside the event. */
-  #hasMore(): boolean {
-    const { start, others } = this.#envelope
-    let isThere = start[FIELDS]! >= 0 || others.length > 0
-    for (let member = HOST; member <= INDEX; member++) {
-      isThere ||= start[member]! >= 0 || this.#writer.defaultStart[member]! >= 0
-    }
-    return isThere
   }
 
   /** An event that is no object. */
@@ -268,14 +258,12 @@ export class HecEventsDecoder {
     const to = isDefault ? writer.defaultEnd[member]! : end[member]!
     const name = METADATA[member]!
     const node = writer.nodeOf(name)
-    if (this.#taken.has(node)) {
+    if (writer.hasName(node)) {
       return this.#taken.isSame(node, writer.tapeStart, writer.bytes, from, at, to)
     }
-    const mark = this.#tape.length
     writer.key(name, false)
     if (isDefault) writer.value(node, from, at, to)
     else writer.scalar(node, type[member]!, from, at, to)
-    this.#taken.take(mark)
     return true
   }
 

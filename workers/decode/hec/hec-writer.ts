@@ -70,6 +70,8 @@ export class HecWriter {
   readonly #keptNodes = new Map<Name, number>()
   #eventStart = 0
   #tapeStart = 0
+  /** Of the newest object before the event. */
+  #serial = 0
   #generatedLeft = 0
   /** About as much as objects were lately at most. */
   #usualBytes = 0
@@ -135,8 +137,14 @@ export class HecWriter {
     return this.#into.bytes
   }
 
+  /** Whether an object that is in the event has this name at the root. */
+  hasName(node: number): boolean {
+    return this.#tape.hasKeySince(node, this.#serial)
+  }
+
   /** Begins an event. */
   open(): void {
+    this.#serial = this.#tape.serial
     this.#tapeStart = this.#tape.length
     this.#eventStart = this.#into.length
   }
@@ -187,14 +195,14 @@ export class HecWriter {
   key(name: Name, isFirst: boolean): void {
     const into = this.#into
     if (!isFirst) into.bytes[into.length++] = COMMA
-    into.length = copyRange(into.bytes, into.length, name.key, 0, name.key.length)
+    into.length = copyShort(into.bytes, into.length, name.key, 0, name.key.length)
   }
 
   /** Writes a scalar as it is spelled, with its entry. Its type is known. */
   scalar(node: number, type: number, from: Uint8Array, start: number, end: number): void {
     const into = this.#into
     const at = into.length
-    into.length = copyRange(into.bytes, at, from, start, end)
+    into.length = copyShort(into.bytes, at, from, start, end)
     const inner = type === STRING || type === ESCAPED ? 1 : 0
     this.#tape.push(node, type, at + inner, into.length - inner)
   }
@@ -291,3 +299,17 @@ export class HecWriter {
 }
 
 const QUOTE = 0x22
+/** From here on the kernel copies faster, whose call costs as much as some bytes. */
+const SHORT_BYTES_MAX = 32
+
+function copyShort(
+  to: Uint8Array,
+  at: number,
+  from: Uint8Array,
+  start: number,
+  end: number,
+): number {
+  if (end - start > SHORT_BYTES_MAX) return copyRange(to, at, from, start, end)
+  for (let i = start; i < end; i++) to[at++] = from[i]!
+  return at
+}

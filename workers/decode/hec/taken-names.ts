@@ -44,10 +44,6 @@ export class TakenNames {
     return isFree
   }
 
-  has(node: number): boolean {
-    return this.#seen[node] === this.#event
-  }
-
   /** Whether the event's scalar at `node` is spelled as this one. */
   isSame(
     node: number,
