@@ -39,20 +39,21 @@ export const GENERATED_TOO_LARGE = `a batch's events would be over ${GENERATED_L
 
 /** A name of ours and what is before its value. */
 export interface Name {
+  readonly index: number
   readonly name: string
   readonly bytes: Uint8Array
   readonly key: Buffer
 }
 
-function nameOf(name: string): Name {
-  return { name, bytes: Buffer.from(name), key: heldBytes(Buffer.from(`"${name}":`)) }
+function nameOf(name: string, index: number): Name {
+  return { index, name, bytes: Buffer.from(name), key: heldBytes(Buffer.from(`"${name}":`)) }
 }
 
-export const MESSAGE = nameOf('message')
-export const LOG = nameOf('log')
-export const EVENT_NAME = nameOf('event')
-export const KEPT = nameOf('hec')
 export const METADATA = HEC_METADATA.map(nameOf)
+export const MESSAGE = nameOf('message', METADATA.length)
+export const LOG = nameOf('log', METADATA.length + 1)
+export const EVENT_NAME = nameOf('event', METADATA.length + 2)
+export const KEPT = nameOf('hec', METADATA.length + 3)
 const OWN_NAMES = [MESSAGE, LOG, EVENT_NAME, KEPT, ...METADATA]
 const NAMES_BYTES = OWN_NAMES.reduce((sum, { key }) => sum + 2 * key.length, 0)
 
@@ -66,8 +67,8 @@ export class HecWriter {
   readonly defaultStart = new Int32Array(HEC_METADATA.length)
   readonly defaultEnd = new Int32Array(HEC_METADATA.length)
   /** Nodes of our names at the root, and under `hec`, in this batch. */
-  readonly #nodes = new Map<Name, number>()
-  readonly #keptNodes = new Map<Name, number>()
+  readonly #nodes = new Int32Array(OWN_NAMES.length)
+  readonly #keptNodes = new Int32Array(METADATA.length)
   #eventStart = 0
   #tapeStart = 0
   /** Of the newest object before the event. */
@@ -89,11 +90,11 @@ export class HecWriter {
     this.#follow()
     const { trie } = this.#tape
     for (const name of OWN_NAMES) {
-      this.#nodes.set(name, trie.child(ROOT, name.bytes, 0, name.bytes.length, false))
+      this.#nodes[name.index] = trie.child(ROOT, name.bytes, 0, name.bytes.length, false)
     }
     for (const name of METADATA) {
       const kept = this.nodeOf(KEPT)
-      this.#keptNodes.set(name, trie.child(kept, name.bytes, 0, name.bytes.length, false))
+      this.#keptNodes[name.index] = trie.child(kept, name.bytes, 0, name.bytes.length, false)
     }
     const defaults = this.#defaults
     defaults.reset()
@@ -115,7 +116,7 @@ export class HecWriter {
   }
 
   nodeOf(name: Name): number {
-    return this.#nodes.get(name)!
+    return this.#nodes[name.index]!
   }
 
   /** Whether fewer bytes than may be were made of the part so far, dropped events included. */
@@ -233,7 +234,7 @@ export class HecWriter {
       into.bytes[into.length++] = OPEN_OBJECT
     }
     this.key(name, isFirst)
-    return this.#keptNodes.get(name)!
+    return this.#keptNodes[name.index]!
   }
 
   brace(): void {
