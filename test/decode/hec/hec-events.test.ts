@@ -48,6 +48,9 @@ const EXAMPLES: readonly (readonly [envelope: string, event: string])[] = [
     '{"message":"m","hec":{"channel":"c","extra":{"a":[1, 2]}}}',
   ],
   ['{"event":"first","event":"last","host":"a","host":"b"}', '{"message":"last","host":"b"}'],
+  ['{"event":{"host":"x"},"event":{"a":1},"host":"h"}', '{"a":1,"host":"h"}'],
+  ['{"event":{"host":"x"},"event":"m","host":"h"}', '{"message":"m","host":"h"}'],
+  ['{"event":"m","event":{"host":"x"},"host":"h"}', '{"host":"x","hec":{"host":"h"}}'],
   ['{"event":{"a":1,"a":2},"host":"h"}', '{"a":1,"a":2,"host":"h"}'],
 ]
 
@@ -214,13 +217,16 @@ const envelope = fc.record(
   },
   { requiredKeys: ['event'] },
 )
-/** With its members in any order, on one line or several. */
+/** With its members in any order, some of them twice, on one line or several. */
 const spelled = fc
-  .tuple(envelope, fc.integer(), fc.constantFrom('', ' ', '\n'))
-  .map(([one, order, gap]) => {
+  .tuple(envelope, fc.integer(), fc.constantFrom('', ' ', '\n'), fc.option(envelope, { freq: 4 }))
+  .map(([one, order, gap, before]) => {
     const entries = Object.entries(one)
     entries.sort(([a], [b]) => ((a.charCodeAt(0) * order) % 7) - ((b.charCodeAt(0) * order) % 7))
-    const members = entries.map(([key, of]) => `${gap}"${key}"${gap}:${gap}${JSON.stringify(of)}`)
+    const overruled = before === null || order % 3 > 0 ? [] : Object.entries(before)
+    const members = [...overruled, ...entries].map(
+      ([key, of]) => `${gap}"${key}"${gap}:${gap}${JSON.stringify(of)}`,
+    )
     return `{${members.join(`${gap},`)}${gap}}`
   })
 const body = fc

@@ -145,9 +145,9 @@ export class HecWriter {
 
   /** Begins an event. */
   open(): void {
-    this.#serial = this.#tape.serial
     this.#tapeStart = this.#tape.length
     this.#eventStart = this.#into.length
+    this.#serial = this.#tape.serial
   }
 
   /** Makes room for `bytes` more, and for all names and defaults. */
@@ -289,6 +289,7 @@ export class HecWriter {
   drop(): void {
     this.#into.length = this.#eventStart
     this.#tape.length = this.#tapeStart
+    this.#serial = this.#tape.serial
   }
 
   /** The buffer may have grown. */
