@@ -15,6 +15,7 @@ import { matchBenches } from './ingest/match.bench.ts'
 import { replayJson, replayText, segmentText } from './ingest/replay.bench.ts'
 import { reviewBenches } from './ingest/review.bench.ts'
 import {
+  workerTaskHec,
   workerTaskJson,
   workerTaskOtlp,
   workerTasksLoki,
@@ -55,6 +56,7 @@ export const MICRO_BENCHES: readonly MicroBench[] = [
   workerTaskText,
   workerTaskOtlp,
   ...workerTasksLoki,
+  workerTaskHec,
   segmentText,
   replayJson,
   replayText,

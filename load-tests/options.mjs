@@ -13,7 +13,7 @@ export const OPTIONS = [
   [
     'SURFACES',
     'senders',
-    'what to send: some of native, bulk, otlp, loki, small (one event a request)',
+    'what to send: some of native, bulk, otlp, loki, hec, small (one event a request)',
   ],
   ['VUS', 'count', 'virtual users, each with a connection of its own'],
   ['DURATION', 'duration', 'how long to send: 90s, 10m, 2h'],

@@ -4,6 +4,7 @@ export const SENDERS = {
   bulk: { surface: 'bulk' },
   otlp: { surface: 'otlp' },
   loki: { surface: 'loki' },
+  hec: { surface: 'hec' },
   small: { surface: 'native', eventCount: 1 },
 }
 

@@ -48,6 +48,10 @@ export interface Config {
   /** Of streams without budgets of their own; undefined: none. */
   readonly rateBudget: number | undefined
   readonly byteBudget: number | undefined
+  /** Whether a key of Splunk HEC may be in the URL. */
+  readonly hecQueryToken: boolean
+  /** Whose pages may send events: origins, or `*` alone; undefined: none. */
+  readonly corsOrigins: readonly string[] | undefined
   readonly drainTimeoutMs: number
   readonly materializeDelayMs: number
   /** To be logged at start: settings that have no effect. */
@@ -76,6 +80,8 @@ export type Option =
   | (OptionBase & { readonly kind: 'url'; readonly protocols: readonly string[] })
   /** Of letters, digits, `_` and `-`. */
   | (OptionBase & { readonly kind: 'name' })
+  /** Separated by commas, or `*`. */
+  | (OptionBase & { readonly kind: 'origins' })
   | (OptionBase & { readonly kind: 'choice'; readonly choices: readonly string[] })
   | (OptionBase & {
       readonly kind: 'integer'
@@ -267,6 +273,25 @@ export const OPTIONS = {
     default: 'none',
     sentence: 'Bytes a second that a stream without a byte_budget of its own may send.',
   },
+  hecQueryToken: {
+    flag: '--hec-query-token',
+    env: 'SLUICE_HEC_QUERY_TOKEN',
+    kind: 'choice',
+    choices: ['false', 'true'],
+    default: 'false',
+    sentence:
+      'Whether Splunk HEC takes its key as `?token=` too; URLs, and the key with them, get into ' +
+      'the access logs of proxies.',
+  },
+  corsOrigins: {
+    flag: '--cors-origin',
+    env: 'SLUICE_CORS_ORIGIN',
+    kind: 'origins',
+    default: 'none',
+    sentence:
+      'Origins whose pages may send events from browsers (CORS, on the ingest paths only), ' +
+      'separated by commas; `*` for all.',
+  },
   drainTimeoutMs: {
     flag: '--drain-timeout-ms',
     env: 'SLUICE_DRAIN_TIMEOUT_MS',
@@ -384,6 +409,8 @@ function isAllowed(option: Option, value: string): boolean {
       })
     case 'name':
       return PLACE_NAME.test(value)
+    case 'origins':
+      return value === '*' || value.split(',').every(isOrigin)
     case 'file':
       return isReadable(value)
     default:
@@ -407,6 +434,8 @@ export function allowed(option: Option): string {
       return `a URL that starts with ${option.protocols.map((p) => `${p}//`).join(' or ')}`
     case 'name':
       return 'a name of letters, digits, _ and -, at most 64'
+    case 'origins':
+      return '* or origins such as https://app.example.com, separated by commas'
     case 'postgres':
       return 'a URL that starts with postgres:// or postgresql://'
     case 'file':
@@ -416,6 +445,11 @@ export function allowed(option: Option): string {
     case 'text':
       return 'an address or host name'
   }
+}
+
+/** As browsers send it: nothing behind the host and port. */
+function isOrigin(text: string): boolean {
+  return /^https?:/.test(text) && URL.canParse(text) && new URL(text).origin === text
 }
 
 function isReadable(path: string): boolean {
@@ -451,6 +485,8 @@ function configOf(settings: Settings, warnings: readonly string[]): Config {
     storageBytesMax: optional('storageBytesMax'),
     rateBudget: optional('rateBudget'),
     byteBudget: optional('byteBudget'),
+    hecQueryToken: text('hecQueryToken') === 'true',
+    corsOrigins: settings.get('corsOrigins')?.split(','),
     drainTimeoutMs: integer('drainTimeoutMs'),
     materializeDelayMs: integer('materializeDelayMs'),
     warnings,

@@ -170,6 +170,10 @@ export const OTLP_GENERATED_BYTES_MAX = 32 * MIB
 export const OTLP_GENERATED_PER_BYTE_MAX = 40
 /** Labels of a Loki stream, and structured metadata of an entry: names are compared in pairs. */
 export const LOKI_PAIRS_MAX = 128
+/** Events' JSON made of a batch of Splunk HEC: what a URL says stands once, but in each event. */
+export const HEC_GENERATED_BYTES_MAX = 32 * MIB
+/** What the URL of such a request says of its events: host, source, sourcetype and index. */
+export const HEC_METADATA_BYTES_MAX = 1 * KIB
 /** A worker's buffer for a batch's events that is larger is given up after its batch. */
 export const EVENT_BUFFER_KEEP_BYTES = 16 * MIB
 

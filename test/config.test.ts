@@ -46,6 +46,8 @@ test('everything has a default', () => {
     storageBytesMax: undefined,
     rateBudget: undefined,
     byteBudget: undefined,
+    hecQueryToken: false,
+    corsOrigins: undefined,
     drainTimeoutMs: 30_000,
     materializeDelayMs: 2_000,
     warnings: [],
@@ -97,6 +99,8 @@ test('every option is read from its flag and from its variable', () => {
     storageBytesMax: '5',
     rateBudget: '6',
     byteBudget: '7',
+    hecQueryToken: 'true',
+    corsOrigins: 'https://a.example,http://localhost:3000',
     drainTimeoutMs: '9',
     materializeDelayMs: '8',
   }
@@ -149,6 +153,8 @@ const WRONG = [
   [['--public-url', 'ftp://h/'], {}, /starts with http:\/\/ or https:\/\//],
   [['--tls-cert', '/nonexistent'], {}, /--tls-cert .*"\/nonexistent"; .*a file that can be read/],
   [['--tls-cert', import.meta.filename], {}, /only --tls-cert is given.*go together/],
+  [['--cors-origin', 'https://a.example/'], {}, /"https:\/\/a.example\/"; .*origins such as/],
+  [['--cors-origin', 'https://a.example,*'], {}, /origins such as https:\/\/app.example.com/],
   [[], { SLUICE_TLS_KEY: import.meta.filename }, /only --tls-key is given/],
 ] as const
 

@@ -146,6 +146,13 @@ export const PRESETS: readonly Scenario[] = [
   },
   {
     ...DEFAULT_SCENARIO,
+    name: 'hec',
+    title: 'Splunk HEC, objects in envelopes',
+    surface: 'hec',
+    target: MEMORY,
+  },
+  {
+    ...DEFAULT_SCENARIO,
     name: 'single',
     title: '1 event a request, 256 connections',
     connections: 256,

@@ -3,6 +3,7 @@ import type { StreamId } from '../../src/model/stream.ts'
 import { IngestPipeline } from '../../workers/ingest.ts'
 import type { BenchBatch, MicroBench } from '../bench.ts'
 import { padBody } from '../decode/tape-batch.ts'
+import { hecEnvelopes } from '../hec-request.ts'
 import { lokiJson, lokiProtobuf, sameAsJsonLines } from '../loki-request.ts'
 import { otlpProtobuf } from '../otlp-request.ts'
 
@@ -74,3 +75,10 @@ export const workerTasksLoki: readonly MicroBench[] = [
     prepare: runTask('loki-protobuf', ({ lines }) => lokiProtobuf(lines)),
   },
 ]
+
+export const workerTaskHec: MicroBench = {
+  name: 'ingest/worker-task-hec',
+  title: 'whole worker task, Splunk HEC envelopes',
+  kind: 'json',
+  prepare: runTask('hec', ({ lines }) => hecEnvelopes(lines)),
+}

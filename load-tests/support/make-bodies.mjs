@@ -42,6 +42,7 @@ export function makeBody(surface, lines, options) {
   if (surface === 'native') return encodeUtf8(`${lines.join('\n')}\n`)
   if (surface === 'bulk') return encodeUtf8(lines.map((line) => `${BULK_ACTION}${line}\n`).join(''))
   if (surface === 'loki') return encodeUtf8(JSON.stringify(makePushRequest(lines)))
+  if (surface === 'hec') return encodeUtf8(lines.map((line) => `{"event":${line}}`).join(''))
   const request = makeExportRequest(lines.map((line) => JSON.parse(line)))
   if (options.OTLP_ENCODING === 'json') return encodeUtf8(JSON.stringify(request))
   return Uint8Array.from(

@@ -4,6 +4,7 @@ const PATHS = {
   bulk: '/_bulk',
   otlp: '/v1/otlp/v1/logs',
   loki: '/loki/api/v1/push',
+  hec: '/services/collector',
 }
 
 export function pathOf(surface) {
@@ -22,6 +23,8 @@ export function headersOf(surface, key, options, encodeBase64) {
         Authorization: `Basic ${encodeBase64(`load:${key}`)}`,
         'Content-Type': 'application/x-ndjson',
       }
+    case 'hec':
+      return { Authorization: `Splunk ${key}`, 'Content-Type': 'application/json' }
     default:
       return {
         'X-API-Key': key,
@@ -55,6 +58,7 @@ function readAccepted(surface, body, eventCount, options) {
     return body ? Number(/^stored (\d+) entries; /.exec(body)?.[1] ?? -1) : eventCount
   }
   if (surface === 'bulk') return readBulkAccepted(body ?? '', eventCount)
+  if (surface === 'hec') return JSON.parse(body).code === 0 ? eventCount : -1
   const rejected = isAnswerBinary(surface, options)
     ? tryReadRejected(new Uint8Array(body ?? new ArrayBuffer(0)))
     : Number(JSON.parse(body || '{}').partialSuccess?.rejectedLogRecords ?? 0)

@@ -6,7 +6,9 @@ import { RefusalHistory, type RefusalStore } from '../accept/admission/refusal-h
 import { Refusals } from '../accept/admission/refusals.ts'
 import { StorageCaps } from '../accept/admission/storage-caps.ts'
 import { Batcher } from '../accept/batching/batcher.ts'
+import { Cors } from '../accept/request/cors.ts'
 import type { IngestDeps } from '../accept/request/ingest.ts'
+import { preflightRoutes } from '../accept/request/preflight-routes.ts'
 import { agentIngest } from '../accept/surfaces/agent/agent-ingest.ts'
 import { SURFACES } from '../accept/surfaces/all-surfaces.ts'
 import type { SurfaceParts } from '../accept/surfaces/surface.ts'
@@ -61,6 +63,7 @@ export async function startIngest(
     checkStorage: (stream) => caps.check(stream),
     budgets: createBudgets(context, cell),
     isStopping,
+    cors: config.corsOrigins === undefined ? undefined : new Cors(config.corsOrigins),
     onFault: (cause) => log.error({ err: cause }, 'an ingest request failed'),
   }
   const routes: Route[] = []
@@ -70,6 +73,7 @@ export async function startIngest(
     routes.push(...surface.routes)
     if (surface.stop !== undefined) stoppers.push(surface.stop)
   }
+  if (deps.cors !== undefined) routes.push(...preflightRoutes(routes, deps.cors))
   return { routes, ingestByAgent: agentIngest(deps) }
 }
 

@@ -53,7 +53,7 @@ export interface EngineResponse {
 }
 
 export type EngineHandler = (response: EngineResponse, request: EngineRequest) => void
-export type EngineMethod = 'get' | 'post' | 'put' | 'patch' | 'del' | 'head' | 'any'
+export type EngineMethod = 'get' | 'post' | 'put' | 'patch' | 'del' | 'head' | 'options' | 'any'
 /** Truthy when listening. */
 export type ListenToken = object | false
 

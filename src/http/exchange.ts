@@ -99,7 +99,7 @@ export type Handler = (exchange: Exchange) => void | Promise<void>
 
 export interface Route {
   /** Upper case. */
-  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'HEAD'
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'HEAD' | 'OPTIONS'
   /** As uWebSockets.js takes it: `/v1/streams/:id/keys`. */
   readonly pattern: string
   /** Doubled slashes in a path, and one at its end, mean nothing: `loose-paths.ts`. */

@@ -54,6 +54,7 @@ export function createNodeApp(tls: TlsFiles | undefined): EngineApp {
     patch: add('PATCH'),
     del: add('DELETE'),
     head: add('HEAD'),
+    options: add('OPTIONS'),
     any: add(''),
     filter: (handler) => {
       server.on('connection', (socket) => {

@@ -78,6 +78,7 @@ const ENGINE_METHODS: Readonly<Record<Route['method'], EngineMethod>> = {
   PATCH: 'patch',
   DELETE: 'del',
   HEAD: 'head',
+  OPTIONS: 'options',
 }
 /** Without it two processes could share a port, and each would get some of the requests. */
 const LISTEN_EXCLUSIVE_PORT = 1

@@ -1,3 +1,4 @@
+/** Addresses of stores as they may be shown. */
 import { splitHosts } from './clickhouse-hosts.ts'
 import { maskPostgresUrl } from './postgres-url.ts'
 

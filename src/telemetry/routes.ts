@@ -32,7 +32,8 @@ function get(pattern: string, summary: string, handler: Handler): Route {
     credential: 'none',
     answers,
   } as const
-  return { method: 'GET', pattern, description, handler }
+  // A probe that answers 404 for a slash too many has a node taken out of service.
+  return { method: 'GET', pattern, isLoose: pattern !== '/metrics', description, handler }
 }
 
 function replyHealthz(exchange: Exchange, health: Health): void {

@@ -27,6 +27,7 @@ const KINDS = [
   'large',
   'text',
   'loki',
+  'hec',
   'malformed',
   'idempotent',
   'idempotent',

@@ -95,7 +95,7 @@ test('all surfaces at once: as much is stored as was acknowledged', async (t) =>
   assert.equal(summary.stored, summary.total.events)
   assert.deepEqual([summary.missing, summary.missingInQueries, summary.failed], [0, 0, 0])
   assert.deepEqual(Object.keys(summary.answers), ['200', '204'])
-  for (const part of ['native', 'bulk', 'otlp', 'loki', 'small', 'all']) {
+  for (const part of ['native', 'bulk', 'otlp', 'loki', 'hec', 'small', 'all']) {
     assert.match(output, new RegExp(`^${part} +\\d`, 'm'))
   }
   const { streams } = JSON.parse(await api.rest('/v1/streams'))

@@ -26,7 +26,8 @@ async function startUpload(t: TestContext, handler: Handler) {
   let handle: EngineHandler | undefined
   const state = { isClosed: false, replies: 0 }
   const app = {
-    ...{ get: nothing, put: nothing, patch: nothing, del: nothing, head: nothing, any: nothing },
+    ...{ get: nothing, put: nothing, patch: nothing, del: nothing, head: nothing },
+    ...{ options: nothing, any: nothing },
     post: (_pattern: string, added: EngineHandler) => {
       handle = added
     },

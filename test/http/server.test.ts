@@ -31,6 +31,12 @@ const ROUTES: readonly Route[] = [
   { method: 'DELETE', pattern: '/things/:id', handler: (x) => x.reply({ status: 204 }) },
   { method: 'POST', pattern: '/echo', handler: echo },
   {
+    method: 'OPTIONS',
+    pattern: '/asked',
+    isLoose: true,
+    handler: (x) => x.reply({ status: 200, headers: [['Vary', 'Origin']] }),
+  },
+  {
     method: 'GET',
     pattern: '/throws',
     handler: () => {
@@ -158,6 +164,16 @@ for (const engine of ENGINES) {
       const { reply } = await request(head('GET', '/nowhere'))
       assert.match(reply, /^HTTP\/1\.1 404 Not Found\r\n/)
       assert.match(reply, /"code":"not_found"/)
+    })
+
+    test('OPTIONS goes to its own route, also with slashes too many', async () => {
+      for (const path of ['/asked', '//asked/']) {
+        const { reply } = await request(head('OPTIONS', path))
+        assert.match(reply, /^HTTP\/1\.1 200 OK\r\n/)
+        assert.match(reply, /vary: Origin\r\n/i)
+      }
+      const { reply } = await request(head('OPTIONS', '/plain'))
+      assert.match(reply, /^HTTP\/1\.1 405 /)
     })
 
     test('another method on a known path is 405 and names those it takes', async () => {

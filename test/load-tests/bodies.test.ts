@@ -121,7 +121,7 @@ test('the rejected records of an answer are read as protobufjs writes them', () 
   assert.equal(tryReadRejected(new TextEncoder().encode('<html>')), -1)
 })
 
-for (const surface of ['native', 'bulk', 'otlp'] as const) {
+for (const surface of ['native', 'bulk', 'otlp', 'hec'] as const) {
   test(`files of ${surface} bodies come apart as they were put together`, () => {
     for (const eventCount of [7, 4_000]) {
       const file = encodeBodies(corpus, surface, protobufOptions, eventCount)

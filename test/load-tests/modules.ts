@@ -8,7 +8,7 @@ export const LOAD_TESTS = new URL('../../../load-tests/', import.meta.url)
 export const RUNNER = new URL('../../../scripts/load.mjs', import.meta.url)
 
 export type Options = Readonly<Record<string, string | number | boolean | readonly string[]>>
-export type Surface = 'native' | 'bulk' | 'otlp' | 'loki'
+export type Surface = 'native' | 'bulk' | 'otlp' | 'loki' | 'hec'
 
 export interface Scenario {
   readonly sentence: string

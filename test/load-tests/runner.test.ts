@@ -71,7 +71,7 @@ for (const [args, environment, message] of [
   [
     ['mixed', '--surfaces', 'native,smoke'],
     {},
-    /SURFACES takes some of native,bulk,otlp,loki,small/,
+    /SURFACES takes some of native,bulk,otlp,loki,hec,small/,
   ],
   [['mixed', '--vus=0'], {}, /VUS takes a whole number/],
   [['mixed'], { DURATION: 'long' }, /DURATION takes a time: 90s, 10m, 2h/],

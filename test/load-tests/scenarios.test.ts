@@ -43,7 +43,7 @@ const { metrics } = await loadMetrics()
 
 const BASE_URL = 'http://load.test:1234'
 const LINES = ['{"timestamp":"2026-01-02T03:04:05Z","message":"a"}', '{"message":"b"}']
-const ok: K6Answer = { status: 200, body: '{"accepted":1,"errors":false}' }
+const ok: K6Answer = { status: 200, body: '{"accepted":1,"errors":false,"code":0}' }
 
 /** What was counted since, by name; and by name and status where there is one. */
 function standIn(answer: (path: string) => K6Answer) {
@@ -202,6 +202,9 @@ const ANSWERS = [
   ],
   ['bulk', { status: 200, body: '<html>' }, { failed: 1 }, 0],
   ['bulk', { status: 200, body: '{}' }, { failed: 1 }, 0],
+  ['hec', { status: 200, body: '{"text":"Success","code":0}' }, { events_acknowledged: 3 }, 0],
+  ['hec', { status: 200, body: '' }, { failed: 1 }, 0],
+  ['hec', { status: 503, headers: retryAfter('1') }, { refused: 1 }, 1],
   ['otlp', { status: 200, body: new ArrayBuffer(0) }, { events_acknowledged: 3 }, 0],
   [
     'otlp',

@@ -162,6 +162,11 @@ export class Api {
     return call(`${this.url}/v1/ingest/text`, { method: 'POST', headers: all, body })
   }
 
+  ingestHec(key: string, body: string | Uint8Array): Promise<Answer> {
+    const headers = { authorization: `Splunk ${key}` }
+    return call(`${this.url}/services/collector`, { method: 'POST', headers, body })
+  }
+
   async page(streamId: string, query = ''): Promise<EventPage> {
     return JSON.parse(await this.rest(`/v1/streams/${streamId}/events${query}`)) as EventPage
   }

@@ -16,6 +16,7 @@ export const WRITER_KINDS = [
   'large',
   'text',
   'loki',
+  'hec',
   'malformed',
   'idempotent',
 ] as const
@@ -48,6 +49,7 @@ const EVENTS: Readonly<Record<WriterKind, number>> = {
   large: 9_000, // Over BATCH_BYTES_TARGET and SEGMENT_EVENTS_MAX: several batches and segments.
   text: 30,
   loki: 40,
+  hec: 40,
   malformed: 10,
   idempotent: 25,
 }
@@ -84,6 +86,8 @@ function bodyOf(writer: Writer, request: SentRequest): string | Uint8Array {
       return `[${events.join(',')},{"id":]`
     case 'gzip':
       return gzipSync(events.join('\n'), { level: 1 })
+    case 'hec':
+      return events.map((event) => `{"event":${event}}`).join('')
     case 'text':
       return numbers.map((event) => eventId(writer.name, event)).join('\n')
     case 'loki':
@@ -229,6 +233,7 @@ export class Load {
     headers: Record<string, string>,
   ): Promise<Answer> {
     if (kind === 'text') return this.#api.ingestText(key, body)
+    if (kind === 'hec') return this.#api.ingestHec(key, body)
     if (kind !== 'loki') return this.#api.ingest(key, body, headers)
     const url = `${this.#api.url}/loki/api/v1/push`
     const head = { 'x-api-key': key, 'content-type': 'application/x-protobuf' }
@@ -244,7 +249,10 @@ export class Load {
     if (status === 200) {
       request.outcome = 'acknowledged'
       const { accepted, rejected } = JSON.parse(text) as { accepted: number; rejected: number }
-      const isWhole = accepted === request.eventCount && rejected === 0
+      const isWhole =
+        writer.kind === 'hec'
+          ? text === '{"text":"Success","code":0}'
+          : accepted === request.eventCount && rejected === 0
       if (!isWhole || writer.kind === 'malformed') this.surprises.push(`${writer.name}: ${text}`)
       return
     }

@@ -5,6 +5,7 @@ import type { JsonTape } from '../tape/json-tape.ts'
 import { decodeBulk } from './bulk.ts'
 import { BulkItemWriter } from './bulk-items.ts'
 import type { Decoder } from './decoder.ts'
+import { hecArrayDecoder, hecDecoder, hecRawDecoder } from './hec/hec-decoders.ts'
 import { decodeArrayElements, decodeDocument } from './json-array.ts'
 import { lokiJsonDecoder, lokiProtobufDecoder } from './loki/loki-decoders.ts'
 import { decodeNdjson } from './ndjson.ts'
@@ -22,6 +23,9 @@ export const DECODERS: ReadonlyMap<string, Decoder> = new Map([
   ['otlp-json', otlpJsonDecoder],
   ['loki-protobuf', lokiProtobufDecoder],
   ['loki-json', lokiJsonDecoder],
+  ['hec', hecDecoder],
+  ['hec-array', hecArrayDecoder],
+  ['hec-raw', hecRawDecoder],
 ])
 
 type DecodeJson = (

@@ -24,13 +24,15 @@ export class JsonMembers {
   /** Behind the object once `next` returned false; -1 when it is broken, the tape then says why. */
   end = 0
   readonly #tape: JsonTape
+  readonly #lineFeedIsSpace: boolean
   #bytes: Uint8Array = new Uint8Array(0)
   /** Behind the last value; at the opening brace before the first key. */
   #pos = 0
   #isFirst = true
 
-  constructor(tape: JsonTape) {
+  constructor(tape: JsonTape, lineFeedIsSpace = false) {
     this.#tape = tape
+    this.#lineFeedIsSpace = lineFeedIsSpace
   }
 
   /** `open` is the position of the opening brace. */
@@ -70,7 +72,7 @@ export class JsonMembers {
     const tape = this.#tape
     const mark = tape.length
     // Paths of array elements at the root: no event has such paths, as events are objects.
-    const end = tape.parse(start, tape.trie.elementOf(ROOT), false)
+    const end = tape.parse(start, tape.trie.elementOf(ROOT), this.#lineFeedIsSpace)
     if (tape.length > mark) {
       const { entries } = tape
       this.valueType = entries[mark + 1]!

@@ -127,6 +127,16 @@ export class JsonTape {
     return this.#object(pos + 1, node, depth + 1)
   }
 
+  /** The number of the object that was parsed last, for `hasKeySince`. */
+  get serial(): number {
+    return this.#kernel.serial
+  }
+
+  /** Whether an object parsed after that number has the key of `node`, whatever came of it. */
+  hasKeySince(node: number, serial: number): boolean {
+    return this.#kernel.seen[node]! > serial
+  }
+
   /** Goes on with `bytes` of the arena, which begin with what the batch's bytes were so far. */
   extend(bytes: Uint8Array): void {
     this.#bytes = bytes

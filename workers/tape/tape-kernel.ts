@@ -56,6 +56,11 @@ export class TapeKernel {
     this.#arrays = -1
   }
 
+  /** The number of the newest object. */
+  get serial(): number {
+    return this.#context[SERIAL]!
+  }
+
   /** A number that no object had before. */
   nextSerial(): number {
     return ++this.#context[SERIAL]!

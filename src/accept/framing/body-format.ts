@@ -5,7 +5,7 @@
 import type { BatchBuffers } from '../../bytes/batch-buffers.ts'
 import type { IngestError } from '../../errors.ts'
 import type { BatchInput, Part } from '../../model/batch/accepted-batch.ts'
-import { BodyFramer, type Framer, type FramerSink } from './body-framer.ts'
+import { BodyFramer, type BodyKinds, type Framer, type FramerSink } from './body-framer.ts'
 import { type Cutter, LineCutter } from './cutters.ts'
 import {
   ARRAY_CLOSE,
@@ -71,21 +71,30 @@ export const NDJSON_BODY = lineFormat('ndjson', 'json')
 export const TEXT_BODY = lineFormat('text', 'text')
 export const DOCUMENT_BODY = documentFormat('document', 'json')
 
-/** An array, lines or one document, as its beginning shows. */
-export const JSON_BODY: BodyFormat = {
-  name: 'json',
-  whole: detectWhole,
-  createFramer: (...rest) => new BodyFramer(undefined, ...rest),
+/** An array, or what else there is, as its beginning shows. */
+export function detectedFormat(name: string, input: BatchInput, kinds: BodyKinds): BodyFormat {
+  return {
+    name,
+    whole: (bytes) => detectWhole(bytes, input, kinds),
+    createFramer: (...rest) => new BodyFramer(kinds, ...rest),
+  }
 }
+
+/** An array, lines or one document. */
+export const JSON_BODY: BodyFormat = detectedFormat('json', 'json', { array: 'array' })
 
 const LINE_FEED = 0x0a
 
 /** Of an array, the bytes between its brackets. */
-function detectWhole(bytes: Uint8Array): WholePart | IngestError {
-  const input = 'json'
+function detectWhole(
+  bytes: Uint8Array,
+  input: BatchInput,
+  { array, createOther }: BodyKinds,
+): WholePart | IngestError {
   const first = firstToken(bytes, 0, bytes.length)
-  if (first === bytes.length) return { framing: 'ndjson', input, bytes: bytes.subarray(0, 0) }
+  if (first === bytes.length) return { framing: array, input, bytes: bytes.subarray(0, 0) }
   if (bytes[first] !== ARRAY_OPEN) {
+    if (createOther !== undefined) return { framing: createOther().framing, input, bytes }
     const lineEnd = bytes.indexOf(LINE_FEED, first)
     const isDocument = lineEnd >= 0 && isDocumentStart(bytes, first, lineEnd)
     return { framing: isDocument ? 'document' : 'ndjson', input, bytes }
@@ -94,5 +103,5 @@ function detectWhole(bytes: Uint8Array): WholePart | IngestError {
   if (end === first || bytes[end] !== ARRAY_CLOSE) return notAnArray(bytes, first + 1, bytes.length)
   const isEmpty = firstToken(bytes, first + 1, end) === end
   const inner = isEmpty ? bytes.subarray(0, 0) : bytes.subarray(first + 1, end)
-  return { framing: 'array', input, bytes: inner, linesBefore: countLineFeeds(bytes, first) }
+  return { framing: array, input, bytes: inner, linesBefore: countLineFeeds(bytes, first) }
 }

@@ -2,8 +2,8 @@
  * Cuts a body into batches while it arrives, where its cutter says. Copies each byte once, from the
  * network's buffer into a batch's.
  *
- * The beginning of an `application/json` body says whether it is an array, lines or one document.
- * When the rest does not fit that, the decoder rejects the whole body as malformed, never a part.
+ * The beginning of a JSON body says whether it is an array, lines or one document. When the rest
+ * does not fit that, the decoder rejects the whole body as malformed, never a part.
  */
 
 import { BATCH_PADDING, type BatchBuffers } from '../../bytes/batch-buffers.ts'
@@ -26,6 +26,16 @@ import {
 export interface BodyKind {
   readonly framing: string
   readonly cutter: Cutter | undefined
+  /** In brackets, which are no part's; cut at commas, which are none's either. */
+  readonly isArray?: boolean
+}
+
+/** A body that may be an array: its beginning shows it. */
+export interface BodyKinds {
+  /** The framing of an array's elements. */
+  readonly array: string
+  /** What any other body is; without it lines or one document, as its first line shows. */
+  readonly createOther?: () => BodyKind
 }
 
 export interface FramedPart {
@@ -80,8 +90,9 @@ export class BodyFramer implements Framer {
   readonly #target: number
   #buffer: Uint8Array | undefined
   #length = 0
-  /** Undefined while the beginning of a JSON body does not tell. */
+  /** Undefined while the beginning of a body does not tell. */
   #kind: BodyKind | undefined
+  readonly #kinds: BodyKinds | undefined
   /** Where the current part starts in the buffer: after the opening bracket of an array. */
   #start = 0
   #linesBefore = 0
@@ -91,17 +102,15 @@ export class BodyFramer implements Framer {
   /** The same for the end of its first line. */
   #firstLine = 0
 
-  /**
-   * `kind`: undefined for JSON, whose beginning shows it. `declaredBytes`: the Content-Length where
-   * it is the length of what is pushed, else 0.
-   */
+  /** `declaredBytes`: the Content-Length where it is the length of what is pushed, else 0. */
   constructor(
-    kind: BodyKind | undefined,
+    kind: BodyKind | BodyKinds,
     declaredBytes: number,
     buffers: BatchBuffers,
     sink: FramerSink,
   ) {
-    this.#kind = kind
+    if ('array' in kind) this.#kinds = kind
+    else this.#kind = kind
     this.#buffers = buffers
     this.#sink = sink
     // A body a little over the target makes two equal batches rather than a large and a tiny one.
@@ -163,7 +172,7 @@ export class BodyFramer implements Framer {
   }
 
   get #isArray(): boolean {
-    return this.#kind?.framing === 'array'
+    return this.#kind?.isArray === true
   }
 
   #tryCut(): void {
@@ -191,7 +200,7 @@ export class BodyFramer implements Framer {
     this.#parts++
   }
 
-  /** What a JSON body consists of; undefined while its beginning does not tell. */
+  /** What a body consists of; undefined while its beginning does not tell. */
   #detect(buffer: Uint8Array, isWhole: boolean): BodyKind | undefined {
     const first = firstToken(buffer, this.#first, this.#length)
     this.#first = first
@@ -199,8 +208,11 @@ export class BodyFramer implements Framer {
     if (buffer[first] === ARRAY_OPEN) {
       this.#start = first + 1
       this.#linesBefore = countLineFeeds(buffer, first)
-      return { framing: 'array', cutter: new CommaCutter(this.#start) }
+      const framing = this.#kinds!.array
+      return { framing, cutter: new CommaCutter(this.#start), isArray: true }
     }
+    const other = this.#kinds?.createOther?.()
+    if (other !== undefined) return other
     const from = Math.max(first, this.#firstLine)
     const firstLineEnd = buffer.subarray(from, this.#length).indexOf(LINE_FEED)
     this.#firstLine = firstLineEnd < 0 ? this.#length : from

@@ -54,3 +54,23 @@ export class CommaCutter implements Cutter {
     this.#elements.reset()
   }
 }
+
+/** Just after the last object or array that is inside no other. */
+export class ValueCutter implements Cutter {
+  #searched = 0
+  #cut = -1
+  readonly #elements = new ElementScanner()
+
+  cut(bytes: Uint8Array, length: number): number {
+    this.#elements.scan(bytes, this.#searched, length)
+    if (this.#elements.closedAt >= 0) this.#cut = this.#elements.closedAt
+    this.#searched = length
+    return this.#cut
+  }
+
+  reset(): void {
+    this.#searched = 0
+    this.#cut = -1
+    this.#elements.reset()
+  }
+}

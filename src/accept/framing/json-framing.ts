@@ -72,6 +72,8 @@ function isArrayClosed(bytes: Uint8Array, start: number, end: number): boolean {
 /** Follows nesting and strings through bytes that come in pieces. */
 export class ElementScanner {
   depth = 0
+  /** Just after the last outermost bracket that the last scan saw closed; -1 for none. */
+  closedAt = -1
   #inString = false
   #isEscaped = false
 
@@ -87,6 +89,7 @@ export class ElementScanner {
     let inString = this.#inString
     let isEscaped = this.#isEscaped
     let comma = -1
+    let closedAt = -1
     for (let i = start; i < end; i++) {
       const byte = bytes[i]!
       if (inString) {
@@ -95,10 +98,12 @@ export class ElementScanner {
         else if (byte === QUOTE) inString = false
       } else if (byte === QUOTE) inString = true
       else if (byte === 0x7b || byte === 0x5b) depth++
-      else if (byte === 0x7d || byte === 0x5d) depth--
-      else if (byte === COMMA && depth === 0) comma = i
+      else if (byte === 0x7d || byte === 0x5d) {
+        if (--depth === 0) closedAt = i + 1
+      } else if (byte === COMMA && depth === 0) comma = i
     }
     this.depth = depth
+    this.closedAt = closedAt
     this.#inString = inString
     this.#isEscaped = isEscaped
     return comma

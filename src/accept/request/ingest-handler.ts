@@ -3,7 +3,15 @@ import type { Exchange, Handler, Reply } from '../../http/exchange.ts'
 import { REPLY_DIRECT_BYTES_MAX } from '../../limits.ts'
 import { readIdempotencyKey } from '../admission/idempotency.ts'
 import type { HttpDialect } from '../dialect.ts'
+import { corsReplies } from './cors.ts'
 import { type IngestDeps, ingest } from './ingest.ts'
+
+/** Handlers made here. */
+const made = new WeakSet<Handler>()
+
+export function isIngestHandler(handler: Handler): boolean {
+  return made.has(handler)
+}
 
 /** A handler for requests of one surface. */
 export function ingestHandler(
@@ -16,10 +24,11 @@ export function ingestHandler(
     if ((reply.body?.length ?? 0) <= REPLY_DIRECT_BYTES_MAX) return reply
     return { ...reply, room: (bytes, cut) => inFlight.enterReply(bytes, cut) }
   }
-  return (exchange) => {
+  const handler: Handler = (exchange) => {
     const dialect = createDialect(exchange)
+    const withCors = corsReplies(deps.cors, exchange)
     const send = (reply: Reply) => {
-      exchange.reply(reply)
+      exchange.reply(withCors(reply))
       return reply.status
     }
     const length = exchange.header('content-length')
@@ -37,4 +46,6 @@ export function ingestHandler(
       idempotencyKey: readIdempotencyKey(exchange),
     })
   }
+  made.add(handler)
+  return handler
 }

@@ -27,6 +27,7 @@ import type { Refusal } from '../admission/refusal-history.ts'
 import type { Arrival, BodyPlan, BodySource, Sender } from '../dialect.ts'
 import { parseContentEncoding } from '../framing/decompress.ts'
 import type { IngestReport } from '../ingest-report.ts'
+import type { Cors } from './cors.ts'
 import { bodyTooLarge, IngestRequest, releaseClaim } from './ingest-request.ts'
 import type { IngestServices, Outcome } from './ingest-services.ts'
 
@@ -50,6 +51,8 @@ export interface IngestDeps extends IngestServices {
   readonly checkStorage: (stream: Stream) => void
   readonly budgets: Pick<Budgets, 'check' | 'charge'>
   readonly isStopping: () => boolean
+  /** Undefined: pages of other origins may not send. */
+  readonly cors?: Cors | undefined
   /** Called with unexpected errors; the client gets only `internal`. Must not throw. */
   readonly onFault: (cause: unknown) => void
 }

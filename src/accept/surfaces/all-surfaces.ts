@@ -1,5 +1,6 @@
 /** Every ingest surface that is open to the network. A new one is a folder, and a line here. */
 import { elasticSurface } from './elastic/elastic.ts'
+import { hecSurface } from './hec/hec.ts'
 import { lokiSurface } from './loki/loki.ts'
 import { nativeSurface } from './native/native.ts'
 import { otlpGrpcSurface } from './otlp/grpc/otlp-grpc.ts'
@@ -12,4 +13,5 @@ export const SURFACES: readonly Surface[] = [
   otlpSurface,
   otlpGrpcSurface,
   lokiSurface,
+  hecSurface,
 ]

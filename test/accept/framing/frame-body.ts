@@ -3,6 +3,7 @@
 import { JSON_BODY, NDJSON_BODY, TEXT_BODY } from '../../../src/accept/framing/body-format.ts'
 import { IngestReport } from '../../../src/accept/ingest-report.ts'
 import { BULK_BODY } from '../../../src/accept/surfaces/elastic/bulk-format.ts'
+import { HEC_BODY, HEC_RAW_BODY } from '../../../src/accept/surfaces/hec/hec-formats.ts'
 import { OTLP_JSON_BODY } from '../../../src/accept/surfaces/otlp/otlp-formats.ts'
 import { BATCH_PADDING, BatchBuffers, padBatch } from '../../../src/bytes/batch-buffers.ts'
 import { BATCH_BYTES_TARGET } from '../../../src/limits.ts'
@@ -34,6 +35,8 @@ export const FORMATS = {
   text: TEXT_BODY,
   bulk: BULK_BODY,
   'otlp-json': OTLP_JSON_BODY,
+  hec: HEC_BODY,
+  'hec-raw': HEC_RAW_BODY,
 }
 export type FormatName = keyof typeof FORMATS
 

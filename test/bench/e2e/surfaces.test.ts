@@ -41,3 +41,11 @@ test('Loki: entries at times of their own, an answer with a text acknowledges no
   assert.match(loki.authorization?.('lax_x') ?? '', /\r\nX-API-Key: lax_x$/)
   assert.deepEqual([loki.countAccepted('', 2), loki.countAccepted('stored 1 entries', 2)], [2, 0])
 })
+
+test('HEC: an envelope an event, only success acknowledges', () => {
+  const hec = findSurface('hec')
+  const body = hec.encodeBody(LINES).toString()
+  assert.match(body, /^\{"time":\d+\.000,"event":\{"a":1,.*\}\}\{"time":\d+\.001,"event":/)
+  assert.equal(hec.countAccepted('{"text":"Success","code":0}', 2), 2)
+  assert.equal(hec.countAccepted('{"text":"Server is busy","code":9}', 2), 0)
+})

@@ -165,6 +165,8 @@ const CONSTANT: readonly string[] = [
   'get_nodes_all_http',
   'get_nodes_http_settings',
   'get_elastic',
+  'get_services_collector_health',
+  'get_services_collector_health_1_0',
   'get_cat_health',
   'get_refresh',
   'get_index_refresh',

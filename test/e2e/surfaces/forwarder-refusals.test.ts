@@ -1,7 +1,7 @@
 /**
  * Goal: whole bulk requests are refused in terms that each forwarder understands, nothing of them
  * is stored, and the stream's owner can see it. What was answered under an Idempotency-Key is
- * answered again.
+ * answered again. With their options, pages of other origins may send, and keys be in URLs.
  * Method: literal requests against one service with the least bound of bytes in flight.
  */
 import assert from 'node:assert/strict'
@@ -14,13 +14,15 @@ import { makeDataDir, removeDataDir, Service } from '../../support/service.ts'
 
 const MIB = 1024 * 1024
 const BOUND = 20 * MIB
+const PAGE = 'https://app.example'
 const PAIR = '{"index":{}}\n{"n":1}\n'
 const dataDir = makeDataDir()
 let service: Service
 let api: Api
 
 before(async () => {
-  service = await Service.start({ dataDir, args: ['--in-flight-bytes-max', String(BOUND)] })
+  const args = ['--in-flight-bytes-max', String(BOUND), '--cors-origin', `${PAGE},http://b:1`]
+  service = await Service.start({ dataDir, args: [...args, '--hec-query-token', 'true'] })
   api = new Api(service)
 })
 
@@ -176,6 +178,14 @@ test('overload: 429 with Retry-After, 503 for the JavaScript bulk helper', async
     assertRefused(answer, status, 'circuit_breaking_exception')
     assert.equal(answer.headers['retry-after'], '1')
   }
+  const other = await api.createStream()
+  const hec = await call(`${service.url}/services/collector`, {
+    method: 'POST',
+    headers: { authorization: `Splunk ${other.key}` },
+    body: '{"event":"x"}',
+  })
+  assert.deepEqual([hec.status, JSON.parse(hec.text).code], [503, 9])
+  assert.equal(hec.headers['retry-after'], '1')
   for (const holder of holders) holder.destroy()
   await untilInFlight(0)
   assert.equal((await bulk(stream, PAIR, { 'x-elastic-client-meta': helper })).status, 200)
@@ -228,4 +238,61 @@ test('under one Idempotency-Key at a time: 409 while the first is under way', as
     if (answer.status !== 200) assertRefused(answer, 409, 'version_conflict_engine_exception')
   }
   assert.equal((await api.usage(stream.id)).events, 1)
+})
+
+const CORS_PATHS = ['/v1/ingest', '/v1/ingest/text', '/_bulk', '/i/_doc', '/v1/logs'] as const
+
+test('pages of the origins that are named may send, on the ingest paths only', async () => {
+  const stream = await api.createStream()
+  const preflight = async (path: string, origin: string) => {
+    const headers = { origin, 'access-control-request-method': 'POST' }
+    return await call(`${service.url}${path}`, { method: 'OPTIONS', headers })
+  }
+  for (const path of [
+    ...CORS_PATHS,
+    '/services/collector',
+    '/services/collector/raw',
+    '//_bulk/',
+  ]) {
+    const { status, headers } = await preflight(path, PAGE)
+    assert.equal(status, 200, path)
+    assert.equal(headers['access-control-allow-origin'], PAGE, path)
+    assert.match(String(headers['access-control-allow-headers']), /X-API-Key, Authorization, /)
+    assert.equal(headers['access-control-allow-credentials'], undefined)
+    assert.deepEqual([headers.vary, headers['access-control-max-age']], ['Origin', '7200'])
+    const stranger = await preflight(path, 'https://evil.example')
+    assert.equal(stranger.headers['access-control-allow-origin'], undefined)
+    assert.equal(stranger.headers['access-control-allow-headers'], undefined)
+    assert.equal(stranger.headers.vary, 'Origin')
+  }
+  for (const path of ['/v1/streams', '/v1/query', '/healthz', '/_license']) {
+    const { headers } = await preflight(path, PAGE)
+    assert.equal(headers['access-control-allow-origin'], undefined, path)
+  }
+  for (const [key, status] of [
+    [stream.key, 200],
+    ['no', 401],
+  ] as const) {
+    const sent = { origin: PAGE, 'x-api-key': key, 'content-type': 'application/json' }
+    const answer = await call(`${service.url}/v1/ingest`, {
+      method: 'POST',
+      headers: sent,
+      body: '{"n":1}',
+    })
+    assert.equal(answer.status, status)
+    assert.equal(answer.headers['access-control-allow-origin'], PAGE)
+    assert.equal(answer.headers['access-control-expose-headers'], 'Retry-After')
+  }
+})
+
+test('with its option the key of Splunk HEC may be in the URL', async () => {
+  const stream = await api.createStream()
+  const send = (query: string) => {
+    const url = `${service.url}/services/collector/raw?host=h&${query}`
+    return call(url, { method: 'POST', body: 'line' })
+  }
+  assert.equal((await send(`token=${stream.key}`)).status, 200)
+  assert.equal((await send('token=no')).status, 403)
+  const [event] = await api.events(stream.id)
+  assert.deepEqual(event?.payload, { message: 'line', host: 'h' })
 })

@@ -1,6 +1,7 @@
 /**
- * Goal: a base URL that ends in a slash loses no data: every ingest path and the probes of
- * Elasticsearch's clients take slashes too many; management routes do not.
+ * Goal: a base URL that ends in a slash loses no data: every ingest path, the probes of
+ * Elasticsearch's clients and those of orchestrators take slashes too many; management routes do
+ * not.
  * Method: each path in several spellings against one service, then the count of what was stored.
  */
 import assert from 'node:assert/strict'
@@ -40,6 +41,11 @@ const WRITES: readonly (readonly [string, string, string, string])[] = [
   ['PUT', '/_bulk', JSON_TYPE, BULK],
   ['POST', '/some%2Findex/_bulk', JSON_TYPE, BULK],
   ['POST', '/logs/_doc', JSON_TYPE, '{"n":1}'],
+  ['POST', '/services/collector', JSON_TYPE, '{"event":"x"}'],
+  ['POST', '/services/collector/event', JSON_TYPE, '{"event":"x"}'],
+  ['POST', '/services/collector/event/1.0', JSON_TYPE, '{"event":"x"}'],
+  ['POST', '/services/collector/raw', 'text/plain', 'a line'],
+  ['POST', '/services/collector/raw/1.0', 'text/plain', 'a line'],
   ['PUT', '/logs/_doc/7', JSON_TYPE, '{"n":1}'],
   ['POST', '/logs/_create/7', JSON_TYPE, '{"n":1}'],
 ]
@@ -71,6 +77,9 @@ test('other signals are refused as such, and probes are answered', async () => {
   const headers = { authorization: `ApiKey ${stream.key}`, 'x-api-key': stream.key }
   const traces = await call(`${service.url}//v1/otlp/v1/traces/`, { method: 'POST', headers })
   assert.equal(traces.status, 501)
+  for (const path of ['//healthz', '/readyz/', '//services//collector/health/']) {
+    assert.equal((await call(`${service.url}${path}`)).status, 200, path)
+  }
   const greeting = await call(`${service.url}//`, { headers })
   assert.match(greeting.text, /You Know, for Search/)
   const license = await call(`${service.url}//_license/`, { headers })
