@@ -136,7 +136,17 @@ test('--help of each command names all its options', async () => {
   const { code, out } = await run(['--help'])
   assert.equal(code, 0)
   const commands = [...out.matchAll(/^ {2}([a-z]+) {2,}/gm)].map(([, name]) => name!)
-  const served = ['tail', 'search', 'query', 'schema', 'views', 'send', 'streams', 'usage']
+  const served = [
+    'tail',
+    'search',
+    'query',
+    'schema',
+    'views',
+    'alerts',
+    'send',
+    'streams',
+    'usage',
+  ]
   const own = ['serve', 'backup', 'restore']
   assert.deepEqual(commands, [...served, 'keys', 'tokens', 'completion', ...own])
   for (const name of commands.filter((one) => !own.includes(one))) {
