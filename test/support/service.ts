@@ -110,6 +110,7 @@ export class Service {
   readonly #child: ChildProcess
   #output = ''
   #exit: Exit | undefined
+  #isAsked = false
 
   private constructor(options: ServiceOptions) {
     this.dataDir = options.dataDir
@@ -130,6 +131,10 @@ export class Service {
       this.#child.once('close', (code, signal) => {
         process.off('exit', killAtExit)
         this.#exit = { code, signal }
+        // By itself, in the midst of a test: what it said last is all that tells why.
+        if (code !== null && !this.#isAsked && this.url !== '') {
+          console.error(`the service ended with ${code}:\n${this.#output.slice(-8_000)}`)
+        }
         resolve(this.#exit)
       })
     })
@@ -203,6 +208,7 @@ export class Service {
   }
 
   signal(signal: NodeJS.Signals): void {
+    this.#isAsked = true
     this.#child.kill(signal)
   }
 

@@ -146,6 +146,8 @@ const READS: Readonly<Record<string, () => readonly Read[]>> = {
   getOpenApi: () => ['/v1/openapi.json'],
   gethealthz: () => ['/healthz'],
   getreadyz: () => ['/readyz'],
+  getready: () => ['/ready'],
+  get_loki_api_v_status_buildinfo: () => ['/loki/api/v1/status/buildinfo'],
   getmetrics: () => ['/metrics'],
 }
 
