@@ -1,5 +1,6 @@
 /** `--help`, made from the table of options. */
-import { allowed, OPTION_NAMES, OPTIONS, type Option } from './config.ts'
+import { OPTION_NAMES, OPTIONS } from './config.ts'
+import { allowed, type Option } from './config-values.ts'
 
 /** In place of the service: see `store/cluster/check-clickhouse.ts`. */
 export const CHECK_COMMAND = 'check-clickhouse'

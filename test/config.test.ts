@@ -7,15 +7,9 @@
 import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { test } from 'node:test'
-import {
-  allowed,
-  type Config,
-  ConfigError,
-  OPTIONS,
-  type Option,
-  parseConfig,
-} from '../src/config.ts'
+import { type Config, ConfigError, OPTIONS, parseConfig } from '../src/config.ts'
 import { helpText } from '../src/config-help.ts'
+import { allowed, type Option } from '../src/config-values.ts'
 import { redactUrl } from '../src/store/redact-url.ts'
 
 function configOf(argv: string[], env: Record<string, string> = {}): Config {

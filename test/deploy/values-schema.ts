@@ -1,5 +1,6 @@
 /** What a chart's value of one option of Sluice may be, from the table of options. */
-import { allowed, OPTIONS, type Option } from '../../src/config.ts'
+import { OPTIONS } from '../../src/config.ts'
+import { allowed, type Option } from '../../src/config-values.ts'
 
 /** The chart gives these itself, or takes them from a Secret. */
 const BY_CHART: readonly string[] = [
