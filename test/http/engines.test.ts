@@ -33,9 +33,10 @@ const routes: readonly Route[] = [
   { method: 'POST', pattern: '/sized', handler: sized },
 ]
 
+// They mostly wait for answers that do not come.
 for (const engine of ENGINES) {
   const kind = kindOf(engine)
-  describe(`differences of ${engine.name} ${engine.version}`, () => {
+  describe(`differences of ${engine.name} ${engine.version}`, { concurrency: 8 }, () => {
     for (const { what, pieces, outcome } of DIFFERENCES) {
       test(what, async () => {
         const { server, port } = await startServer({ routes, engine })

@@ -291,7 +291,7 @@ const SCENES: readonly Scene[] = [
 const SIZES = [
   { width: 1280, height: 800, theme: 'light', skip: false, turn: 0 },
   { width: 768, height: 1024, theme: 'light', skip: ONLY_LONG, turn: 0 },
-  { width: 360, height: 780, theme: 'dark', skip: false, turn: 1 },
+  { width: 360, height: 780, theme: 'dark', skip: ONLY_LONG, turn: 1 },
   { width: 320, height: 256, theme: 'light', skip: ONLY_LONG, turn: 0 },
 ] as const
 

@@ -126,7 +126,9 @@ const dropFiles = () =>
     for await (const name of folder.keys()) await folder.removeEntry(name)
   })()`)
 
-test('CSV of the columns shown, safe, saved where there is no picker', options, async () => {
+const long = { skip: options.skip || ONLY_LONG }
+
+test('CSV of the columns shown, safe, saved where there is no picker', long, async () => {
   await explore('?cols=message,_level,n', NO_PICKER, async () => {
     const { page } = seen
     await clickOn(page, 'Export')
@@ -164,7 +166,7 @@ test('by keys: whole events as NDJSON, into a file that is picked', options, asy
   })
 })
 
-test('a range that is over has its count exactly', options, async () => {
+test('a range that is over has its count exactly', long, async () => {
   const range = `?from=${new Date(Date.now() - 3_600_000).toISOString()}&to=`
   await explore(range + new Date().toISOString(), PICKER, async () => {
     await eventually('counts are not behind', async () => {
@@ -186,7 +188,7 @@ const exportLines = async () => {
   await page.locator('dialog button[type=submit]').click()
 }
 
-test('an answer that breaks off leaves whole events, and a last line', options, async () => {
+test('an answer that breaks off leaves whole events, and a last line', long, async () => {
   const cut = `to.enqueue(send(text.slice(0, text.length / 2)))
     setTimeout(() => to.error(new TypeError('network error')), 100)`
   await explore('', altered(cut), async () => {
@@ -203,8 +205,6 @@ test('an answer that breaks off leaves whole events, and a last line', options, 
     assert.match(told, new RegExp(`${lines.length.toLocaleString('en-US')} events`))
   })
 })
-
-const long = { skip: options.skip || ONLY_LONG }
 
 test('what a browser without a picker does not keep is told', long, async () => {
   const part = 8 * 1024 * 1024
