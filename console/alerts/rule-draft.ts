@@ -1,5 +1,6 @@
 /** What is typed of a rule, from a rule or from the address of a search, and back. */
 import { parse } from '../../src/language/parse.ts'
+import { RULE_DEFAULTS, ruleTimes } from '../../src/model/alert-rule.ts'
 import { failureText } from '../base/api.ts'
 import type { Clock } from '../base/clock.ts'
 import {
@@ -50,27 +51,12 @@ export interface Draft {
   readonly channels: readonly string[]
 }
 
+const WINDOW = '5m'
 const NEW: RuleSettings = {
-  description: '',
-  streams: '*',
-  query: '',
-  aggregate: { fn: 'count' },
-  group_by: [],
+  ...RULE_DEFAULTS,
+  ...ruleTimes(WINDOW, RULE_DEFAULTS.time_basis),
   condition: { op: '>', value: 0 },
-  window: '5m',
-  every: '5m',
-  for: { of: 1, in: 1 },
-  keep_firing: 0,
-  no_data: 'ok',
-  time_basis: 'ingested_at',
-  delay: '0s',
-  severity: 'warning',
-  repeat: '4h',
-  send_resolved: true,
-  labels: {},
-  annotations: {},
-  channels: [],
-  paused: false,
+  window: WINDOW,
 }
 
 /** Of a search in Explore, by the parameters that the address of it has. */

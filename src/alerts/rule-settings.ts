@@ -10,6 +10,7 @@ import {
   ALERT_WINDOW_MS_MAX,
   ALERT_WINDOW_MS_MIN,
 } from '../limits.ts'
+import { RULE_DEFAULTS, ruleTimes } from '../model/alert-rule.ts'
 import { formatDuration, tryParseDuration } from '../model/duration.ts'
 import { AGGREGATE_PROPERTIES, readAggregateRequest } from '../read/aggregate/aggregate-request.ts'
 import type { ReadMembers } from '../read/read-request.ts'
@@ -130,25 +131,6 @@ export const RULE_BODY: ObjectSchema = {
   required: ['condition', 'window'],
 }
 
-const DEFAULTS = {
-  description: '',
-  streams: '*',
-  query: '',
-  aggregate: { fn: 'count' },
-  group_by: [],
-  for: { of: 1, in: 1 },
-  keep_firing: 0,
-  no_data: 'ok',
-  time_basis: 'ingested_at',
-  severity: 'warning',
-  repeat: '4h',
-  send_resolved: true,
-  labels: {},
-  annotations: {},
-  channels: [],
-  paused: false,
-} as const
-
 /** What the evaluator asks and judges by. */
 export interface RuleTask extends Judgement {
   readonly windowMs: number
@@ -161,12 +143,13 @@ export function readRuleSettings(members: ReadMembers): RuleSettings {
   const { for: patience, delay, every, ...rest } = members as Partial<RuleSettings>
   const window = String(members.window)
   const isOfEvents = members.time_basis === 'event_time'
+  const times = ruleTimes(window, members.time_basis)
   const settings = {
-    ...DEFAULTS,
+    ...RULE_DEFAULTS,
     ...rest,
-    every: every ?? window,
-    delay: delay ?? (isOfEvents ? '1m' : '0s'),
-    for: { ...DEFAULTS.for, ...patience },
+    every: every ?? times.every,
+    delay: delay ?? times.delay,
+    for: { ...RULE_DEFAULTS.for, ...patience },
   } as RuleSettings
   const bytes = Buffer.byteLength(JSON.stringify(settings))
   if (bytes > ALERT_RULE_BYTES_MAX) {

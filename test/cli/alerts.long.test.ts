@@ -69,6 +69,12 @@ test('a folder of rules is applied, again without a change, and says what change
   const what = 'silent: would be changed: condition, for\nweb-errors: unchanged\n'
   assert.equal(await said('apply', rules, '--dry-run'), what)
   assert.equal(await said('apply', rules), what.replace('would be ', ''))
+  const relative = 'silent: would be changed: relative_to\nweb-errors: unchanged\n'
+  for (const relative_to of [{ before: '1d' }, undefined]) {
+    writeFileSync(join(rules, 'others.json'), JSON.stringify([{ ...changed, relative_to }]))
+    assert.equal(await said('apply', rules, '--dry-run'), relative)
+    assert.equal(await said('apply', rules), relative.replace('would be ', ''))
+  }
   const all = join(folder, 'all.json')
   writeFileSync(all, await said('list', '--json'))
   const put = (await said('put', all)).trimEnd().split('\n').sort()

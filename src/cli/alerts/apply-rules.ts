@@ -1,5 +1,6 @@
 /** Puts rules that are in files, and says what that changes; or what they would have done. */
 import { isDeepStrictEqual } from 'node:util'
+import { RULE_DEFAULTS, ruleTimes } from '../../model/alert-rule.ts'
 import { ApiFailure, type Client } from '../client.ts'
 import { rangeOf } from '../clock.ts'
 import { EXIT_FAILED, EXIT_OK, type Invocation } from '../command.ts'
@@ -7,26 +8,6 @@ import { type FiledRule, readRuleFiles } from './rule-files.ts'
 import { groupText, numberText, type Rule, rulePath, settingsOf } from './rules.ts'
 
 const NOT_FOUND = 404
-/** What the service takes for what is left out; what else a rule has is as it was. */
-const DEFAULTS: Readonly<Record<string, unknown>> = {
-  description: '',
-  streams: '*',
-  query: '',
-  aggregate: { fn: 'count' },
-  group_by: [],
-  for: { of: 1, in: 1 },
-  keep_firing: 0,
-  no_data: 'ok',
-  time_basis: 'ingested_at',
-  severity: 'warning',
-  repeat: '4h',
-  send_resolved: true,
-  labels: {},
-  annotations: {},
-  channels: [],
-  paused: false,
-}
-
 /** One after another; a rule that is refused keeps none of the others from being put. */
 export async function applyRules(
   invocation: Invocation,
@@ -61,9 +42,9 @@ async function apply({ client, values }: Invocation, rule: FiledRule): Promise<A
   const before = await tryRead(client, name)
   if (values['dry-run'] === true) {
     await judge(client, settings)
-    return before === undefined
-      ? { done: 'made', members: [] }
-      : appliedOf(settingsOf(before), { ...DEFAULTS, ...timesOf(settings), ...settings })
+    if (before === undefined) return { done: 'made', members: [] }
+    const times = ruleTimes(String(settings.window), settings.time_basis)
+    return appliedOf(settingsOf(before), { ...RULE_DEFAULTS, ...times, ...settings })
   }
   const headers: Record<string, string> =
     before === undefined ? { 'If-None-Match': '*' } : { 'If-Match': `"${before.version}"` }
@@ -90,18 +71,14 @@ async function judge(client: Client, rule: object): Promise<void> {
   await client.call('alerts/backtest', { body: { rule, from: '-1s' } })
 }
 
-/** What follows from other members where it is left out. */
-function timesOf({ window, time_basis: basis }: FiledRule['settings']) {
-  return { every: window, delay: basis === 'event_time' ? '1m' : '0s' }
-}
-
 function appliedOf(
   before: Readonly<Record<string, unknown>>,
   after: Readonly<Record<string, unknown>>,
 ): Applied {
-  const members = Object.keys(after).filter((name) => {
+  const names = new Set([...Object.keys(before), ...Object.keys(after)])
+  const members = [...names].filter((name) => {
     const is = after[name]
-    const whole = name === 'for' ? { ...(DEFAULTS.for as object), ...(is as object) } : is
+    const whole = name === 'for' ? { ...RULE_DEFAULTS.for, ...(is as object) } : is
     return !isDeepStrictEqual(before[name], whole)
   })
   members.sort()
