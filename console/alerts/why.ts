@@ -3,6 +3,7 @@
  * one of its groups.
  */
 import { parse } from '../../src/language/parse.ts'
+import { GROUP_VALUE_CHARS_MAX } from '../../src/model/alert-rule.ts'
 import { clockParam } from '../base/clock.ts'
 import { type EventField, fieldOfApi } from '../base/field.ts'
 import { href } from '../base/route.ts'
@@ -55,11 +56,15 @@ function queryOf(
   const by = places.map((at) => fieldOfApi(names[at]!))
   const known = by.filter((field): field is EventField => field !== undefined)
   if (known.length < by.length) return undefined
+  const isCut = (at: number) => JSON.stringify(group[at]).length >= GROUP_VALUE_CHARS_MAX
+  if (places.some(isCut)) return undefined
   const valuesOf = (values: GroupValues) => ({
     values: places.map((at) => JSON.stringify(values?.[at] ?? null)),
     ...{ text: '', value: null },
   })
-  const clause = clauseOfGroup(known, valuesOf(group), all.map(valuesOf))
+  // Which of the others look the same matters to numbers alone.
+  const isOfNumbers = places.some((at) => typeof group[at] === 'number')
+  const clause = clauseOfGroup(known, valuesOf(group), isOfNumbers ? all.map(valuesOf) : [])
   return clause && withClause(own, clause, false)
 }
 

@@ -10,6 +10,7 @@ import {
   QUERY_BUCKETS_MAX,
   QUERY_CELLS_MAX,
 } from '../limits.ts'
+import { GROUP_VALUE_CHARS_MAX } from '../model/alert-rule.ts'
 import { segmentIdAt, segmentIdMs } from '../model/segment-id.ts'
 import type { Stream } from '../model/stream.ts'
 import type { AggregateDeps } from '../read/aggregate/aggregate.ts'
@@ -39,8 +40,6 @@ export interface WindowQuestion {
 /** Each rule has an aggregate; all of them count events, and may have a common divisor. */
 export const ASKED_TOGETHER_MAX = QUERY_AGGREGATES_MAX - 2
 
-/** Values of groups are told and compared up to so many characters. */
-const VALUE_CHARS_MAX = 1_024
 /** Not what anybody calls a field. */
 const [VALUE, EVENTS] = ['value of the window', 'events of the window']
 
@@ -135,7 +134,7 @@ async function askTogether(
     throw new IngestError('unavailable', text)
   }
   const ask = async (asked: AggregateRequest) => {
-    const task = { ...asked, ...counted, streams: sources, textCharsMax: VALUE_CHARS_MAX }
+    const task = { ...asked, ...counted, streams: sources, textCharsMax: GROUP_VALUE_CHARS_MAX }
     const result = await deps.runAggregate(task, signal)
     // Which groups are the first depends on the window, and on what is judged.
     const isOther = result.isEstimated || result.groups > ALERT_GROUPS_MAX
@@ -147,7 +146,7 @@ async function askTogether(
     const bucket = isMany ? index : undefined
     return rules.map((settings, place) => windowOf(settings, result, { end, bucket, place }))
   })
-  const beforeMs = beforeMsOf(rules[0]!) ?? 0
+  const beforeMs = beforeMsOf(rules[0]!)
   if (beforeMs === 0) return seen
   const range = { fromMs: fromMs - beforeMs, endMs: endMs - beforeMs, timeoutMs }
   // What retention has removed is nothing to compare with, and part of it would be misleading.

@@ -16,10 +16,9 @@ import {
   type SystemFieldName,
 } from '../language/query-tree.ts'
 import { makeRange, makeScalar } from '../language/scalar.ts'
+import { GROUP_VALUE_CHARS_MAX } from '../model/alert-rule.ts'
 import type { RuleSettings } from '../store/alerts/rule.ts'
 
-/** Values of groups are told up to so many characters: of longer ones there is a beginning. */
-const VALUE_CHARS_MAX = 1_024
 const NOWHERE = { start: 0, end: 0 }
 /** Of which stream an event is: the API groups by it, queries do not know it. */
 const STREAM = '_stream'
@@ -69,7 +68,7 @@ function clauseOf(name: string, json: string): Query | undefined {
   const of = (test: FieldClause['test']): Query => ({ kind: 'field', field, test, ...NOWHERE })
   if (json === 'null') return negate(NOWHERE, of({ kind: 'exists', ...NOWHERE }))
   const isString = json.startsWith('"')
-  if (isString && json.length >= VALUE_CHARS_MAX) return undefined
+  if (isString && json.length >= GROUP_VALUE_CHARS_MAX) return undefined
   const text = isString ? (JSON.parse(json) as string) : json
   if (field.kind === 'system') {
     const value = makeScalar(NOWHERE, text, !/^[A-Za-z][\w.-]*$/.test(text))

@@ -9,10 +9,9 @@ import { formatDuration, tryParseDuration } from '../model/duration.ts'
 import type { RuleSettings } from '../store/alerts/rule.ts'
 import type { SeenGroup, SeenWindow } from './decide-window.ts'
 
-/** How long before its own window a rule looks; 0 for another aggregate, undefined for neither. */
-export function beforeMsOf({ relative_to: relative }: RuleSettings): number | undefined {
-  if (relative === undefined) return undefined
-  return relative.before === undefined ? 0 : tryParseDuration(relative.before)
+/** How long before its own window a rule looks as well; 0: it does not. */
+export function beforeMsOf({ relative_to: relative }: RuleSettings): number {
+  return relative?.before === undefined ? 0 : (tryParseDuration(relative.before) ?? 0)
 }
 
 /** Throws `malformed`. */

@@ -10,7 +10,7 @@ import {
   ALERT_WINDOW_MS_MAX,
   ALERT_WINDOW_MS_MIN,
 } from '../limits.ts'
-import { RULE_DEFAULTS, ruleTimes } from '../model/alert-rule.ts'
+import { RULE_DEFAULTS, wholeRule } from '../model/alert-rule.ts'
 import { formatDuration, tryParseDuration } from '../model/duration.ts'
 import { AGGREGATE_PROPERTIES, readAggregateRequest } from '../read/aggregate/aggregate-request.ts'
 import type { ReadMembers } from '../read/read-request.ts'
@@ -42,7 +42,12 @@ const TEXTS: ObjectSchema = {
 
 /** What a person sets of a rule. */
 export const RULE_PROPERTIES = {
-  description: { type: 'string', maxLength: 2_000, default: '', description: 'For people' },
+  description: {
+    type: 'string',
+    maxLength: 2_000,
+    default: RULE_DEFAULTS.description,
+    description: 'For people',
+  },
   streams: STREAMS,
   query: QUERY_TEXT,
   aggregate: {
@@ -61,7 +66,7 @@ export const RULE_PROPERTIES = {
     type: 'array',
     items: { type: 'string' },
     maxItems: ALERT_GROUP_KEYS_MAX,
-    default: [],
+    default: RULE_DEFAULTS.group_by,
     description: 'Each group of equal values in these fields is judged by itself',
   },
   condition: {
@@ -81,20 +86,20 @@ export const RULE_PROPERTIES = {
       of: { type: 'integer', minimum: 1, maximum: ALERT_FOR_WINDOWS_MAX, default: 1 },
       in: { type: 'integer', minimum: 1, maximum: ALERT_FOR_WINDOWS_MAX, default: 1 },
     },
-    default: { of: 1, in: 1 },
+    default: RULE_DEFAULTS.for,
     description: 'It fires once the condition held in `of` of the last `in` windows',
   },
   keep_firing: {
     type: 'integer',
     minimum: 0,
     maximum: ALERT_KEEP_WINDOWS_MAX,
-    default: 0,
+    default: RULE_DEFAULTS.keep_firing,
     description: 'Windows for which it goes on to fire',
   },
   no_data: {
     type: 'string',
     enum: NO_DATA,
-    default: 'ok',
+    default: RULE_DEFAULTS.no_data,
     description: 'A window without events: judged (a count is 0), as if it held, or as before',
   },
   time_basis: {
@@ -105,24 +110,40 @@ export const RULE_PROPERTIES = {
   severity: {
     type: 'string',
     enum: SEVERITIES,
-    default: 'warning',
+    default: RULE_DEFAULTS.severity,
     description: 'How bad it is that it fires',
   },
   repeat: duration(
     '4h',
     'After a delivery, until it is told again that a group still fires; `0s`: never',
   ),
-  send_resolved: { type: 'boolean', default: true, description: 'Whether that is told, too' },
-  labels: { ...TEXTS, default: {}, description: 'Added to what is told, for who routes it' },
-  annotations: { ...TEXTS, default: {}, description: 'The same for who reads it' },
+  send_resolved: {
+    type: 'boolean',
+    default: RULE_DEFAULTS.send_resolved,
+    description: 'Whether that is told, too',
+  },
+  labels: {
+    ...TEXTS,
+    default: RULE_DEFAULTS.labels,
+    description: 'Added to what is told, for who routes it',
+  },
+  annotations: {
+    ...TEXTS,
+    default: RULE_DEFAULTS.annotations,
+    description: 'The same for who reads it',
+  },
   channels: {
     type: 'array',
     items: { type: 'string', minLength: 1, maxLength: 64 },
     maxItems: CHANNELS_MAX,
-    default: [],
+    default: RULE_DEFAULTS.channels,
     description: 'Names of those who are told',
   },
-  paused: { type: 'boolean', default: false, description: 'Windows meanwhile are passed over' },
+  paused: {
+    type: 'boolean',
+    default: RULE_DEFAULTS.paused,
+    description: 'Windows meanwhile are passed over',
+  },
 } as const satisfies Readonly<Record<string, Schema>>
 
 export const RULE_BODY: ObjectSchema = {
@@ -140,17 +161,8 @@ export interface RuleTask extends Judgement {
 
 /** `members` match `RULE_BODY`. Throws `malformed` for settings that could not be evaluated. */
 export function readRuleSettings(members: ReadMembers): RuleSettings {
-  const { for: patience, delay, every, ...rest } = members as Partial<RuleSettings>
-  const window = String(members.window)
-  const isOfEvents = members.time_basis === 'event_time'
-  const times = ruleTimes(window, members.time_basis)
-  const settings = {
-    ...RULE_DEFAULTS,
-    ...rest,
-    every: every ?? times.every,
-    delay: delay ?? times.delay,
-    for: { ...RULE_DEFAULTS.for, ...patience },
-  } as RuleSettings
+  const settings = wholeRule(members) as object as RuleSettings
+  const isOfEvents = settings.time_basis === 'event_time'
   const bytes = Buffer.byteLength(JSON.stringify(settings))
   if (bytes > ALERT_RULE_BYTES_MAX) {
     const limit = `ALERT_RULE_BYTES_MAX (${ALERT_RULE_BYTES_MAX})`
@@ -209,10 +221,9 @@ export const FAILING_INTERVALS = 3
 
 /** Its next window is over for more than three intervals. */
 export function isOverdue(
-  { settings, cursorMs }: Pick<Rule, 'settings' | 'cursorMs'>,
+  { everyMs, delayMs, cursorMs }: Pick<Rule, 'everyMs' | 'delayMs' | 'cursorMs'>,
   nowMs: number,
 ): boolean {
-  const { everyMs, delayMs } = taskOf(settings)
   return nowMs - (cursorMs + everyMs + delayMs) >= FAILING_INTERVALS * everyMs
 }
 
@@ -261,12 +272,9 @@ export function judgedOf({ aggregate, condition }: RuleSettings): string {
 /** Whether what is asked or judged differs: then what is remembered means nothing any more. */
 export function isOtherQuestion(a: RuleSettings, b: RuleSettings): boolean {
   const asked = (settings: RuleSettings) => {
-    const { streams, query, aggregate, group_by, condition, window, every, delay } = settings
-    const { for: patience, keep_firing, no_data, time_basis, relative_to } = settings
-    return JSON.stringify([
-      ...[streams, query, aggregate, group_by, condition, window, every, delay],
-      ...[patience, keep_firing, no_data, time_basis, relative_to],
-    ])
+    const { streams, aggregate, condition, for: patience, keep_firing, no_data } = settings
+    const judged = [streams, aggregate, condition, patience, keep_firing, no_data]
+    return JSON.stringify([questionOf(settings), judged])
   }
   return asked(a) !== asked(b)
 }

@@ -1,6 +1,6 @@
 /** Puts rules that are in files, and says what that changes; or what they would have done. */
 import { isDeepStrictEqual } from 'node:util'
-import { RULE_DEFAULTS, ruleTimes } from '../../model/alert-rule.ts'
+import { wholeRule } from '../../model/alert-rule.ts'
 import { ApiFailure, type Client } from '../client.ts'
 import { rangeOf } from '../clock.ts'
 import { EXIT_FAILED, EXIT_OK, type Invocation } from '../command.ts'
@@ -8,6 +8,7 @@ import { type FiledRule, readRuleFiles } from './rule-files.ts'
 import { groupText, numberText, type Rule, rulePath, settingsOf } from './rules.ts'
 
 const NOT_FOUND = 404
+
 /** One after another; a rule that is refused keeps none of the others from being put. */
 export async function applyRules(
   invocation: Invocation,
@@ -43,8 +44,7 @@ async function apply({ client, values }: Invocation, rule: FiledRule): Promise<A
   if (values['dry-run'] === true) {
     await judge(client, settings)
     if (before === undefined) return { done: 'made', members: [] }
-    const times = ruleTimes(String(settings.window), settings.time_basis)
-    return appliedOf(settingsOf(before), { ...RULE_DEFAULTS, ...times, ...settings })
+    return appliedOf(settingsOf(before), wholeRule(settings))
   }
   const headers: Record<string, string> =
     before === undefined ? { 'If-None-Match': '*' } : { 'If-Match': `"${before.version}"` }
@@ -76,11 +76,7 @@ function appliedOf(
   after: Readonly<Record<string, unknown>>,
 ): Applied {
   const names = new Set([...Object.keys(before), ...Object.keys(after)])
-  const members = [...names].filter((name) => {
-    const is = after[name]
-    const whole = name === 'for' ? { ...RULE_DEFAULTS.for, ...(is as object) } : is
-    return !isDeepStrictEqual(before[name], whole)
-  })
+  const members = [...names].filter((name) => !isDeepStrictEqual(before[name], after[name]))
   members.sort()
   return { done: members.length === 0 ? 'unchanged' : 'changed', members }
 }
