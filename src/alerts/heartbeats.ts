@@ -20,7 +20,7 @@ export interface HeartbeatParts {
   readonly post: Post
   /** `held`: on purpose, as the owner's rules are late. */
   readonly onOutcome: (outcome: HeartbeatOutcome) => void
-  readonly onError: (cause: unknown) => void
+  readonly onError: (cause: unknown, failures: number) => void
 }
 
 export class Heartbeats {

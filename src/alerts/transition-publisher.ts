@@ -45,7 +45,7 @@ export class TransitionPublisher {
       signal: this.#stopping.signal,
       everyMs: ROUND_MS,
       round: async () => isWorker() && (await this.publishNext()),
-      onError: (cause) => onError(cause, 1),
+      onError,
     })
   }
 

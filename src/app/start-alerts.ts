@@ -191,7 +191,8 @@ function lookBack(
       await late.decisions.forgetBefore(ALERT_HISTORY_MS, FORGET_ROWS_MAX)
       return false
     },
-    onError: (cause) => {
+    onError: (cause, failures) => {
+      if (!isWorthLogging(failures)) return
       log.warn({ reason: reasonOf(cause) }, 'late events of alerts were not looked for; will retry')
     },
   })
@@ -209,7 +210,8 @@ function deliveryObserver({
   )
   return {
     onOutcome: (outcome) => tries.add(outcome),
-    onError: (cause) => {
+    onError: (cause, failures) => {
+      if (!isWorthLogging(failures)) return
       log.warn({ reason: reasonOf(cause) }, 'messages of alerts are not sent now; will retry')
     },
   }
@@ -331,7 +333,8 @@ function countAlerts(
       if (isWorker()) counts = await store.read()
       return false
     },
-    onError: (cause) => {
+    onError: (cause, failures) => {
+      if (!isWorthLogging(failures)) return
       log.warn({ reason: reasonOf(cause) }, 'alerts could not be counted for metrics; will retry')
     },
   })
@@ -352,7 +355,8 @@ function startHeartbeats(
     isAlive: () => isWorker() && isAlive(),
     post: (request, signal) => postWebhook(request, signal),
     onOutcome: (outcome) => sent.add(outcome),
-    onError: (cause) => {
+    onError: (cause, failures) => {
+      if (!isWorthLogging(failures)) return
       log.warn({ reason: reasonOf(cause) }, 'heartbeats are not sent now; will retry')
     },
   })
