@@ -42,7 +42,10 @@ export function listAlertsTool(deps: ListAlertsDeps): AgentTool {
     },
     run: ({ principal, args, signal }) => {
       return deps.lists.run(principal.tokenId, signal, async () => {
-        const found = await listVisibleRules(deps.alerts.rules, principal, RULES_LOOKED_AT_MAX)
+        const found = await listVisibleRules(deps.alerts.rules, principal, {
+          after: 0,
+          limit: RULES_LOOKED_AT_MAX,
+        })
         const sorted = found
           .filter((rule) => args.all === true || isActive(rule))
           .sort((a, b) => STATES.indexOf(stateOf(a)) - STATES.indexOf(stateOf(b)))

@@ -28,6 +28,7 @@ function figureWords({ fn = 'count', field, query }: Figure): string {
   return query === undefined ? figure : `${figure} where ${query}`
 }
 
-function ofWords(relative: NonNullable<RuleSettings['relative_to']>): string {
+/** What a value is divided by. */
+export function ofWords(relative: NonNullable<RuleSettings['relative_to']>): string {
   return relative.before === undefined ? figureWords(relative) : `${relative.before} before`
 }

@@ -23,13 +23,13 @@ export function isVisibleRule(principal: Principal, { owner, streamIds }: Rule):
   return limit === undefined || streamIds?.every((id) => limit.has(id)) === true
 }
 
-/** Of the first so many rules that the principal sees, by their ids. */
+/** Some of the rules that the principal sees, by their ids. */
 export async function listVisibleRules(
   rules: Pick<RuleStore, 'list'>,
   principal: Principal,
-  limit: number,
+  page: { readonly after: number; readonly limit: number },
 ) {
   const owner = hasScope(principal, 'admin') ? undefined : principal.owner
   const within = principal.streamIds && [...principal.streamIds]
-  return await rules.list(owner, { after: 0, limit }, within)
+  return await rules.list(owner, page, within)
 }

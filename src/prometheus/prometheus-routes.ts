@@ -2,6 +2,7 @@
  * `/api/v1/rules` and `/api/v1/alerts` as Prometheus answers them. A group is the rules of an owner
  * that are evaluated equally often; its file is the owner.
  */
+import { listVisibleRules } from '../alerts/visible-rules.ts'
 import { mainTurns } from '../api/main-turns.ts'
 import type { ObjectSchema, Schema } from '../api/schema.ts'
 import { ERRORS, type IngestError } from '../errors.ts'
@@ -17,7 +18,6 @@ import {
 import { internalDetail, problemReply } from '../http/problem.ts'
 import { MAIN_SLICE_CHARS, PROMETHEUS_ALERTS_MAX, PROMETHEUS_ANSWER_CHARS_MAX } from '../limits.ts'
 import { formatTimeMs } from '../model/rfc3339.ts'
-import { hasScope } from '../model/stream.ts'
 import type { ActiveAlert, ActiveStore } from '../store/alerts/active-store.ts'
 import type { Rule } from '../store/alerts/rule.ts'
 import type { RuleStore } from '../store/alerts/rule-store.ts'
@@ -170,11 +170,9 @@ async function readRules(
   take: (now: RuleNow) => number,
 ): Promise<string[]> {
   if (isOfRecords) return []
-  const owner = hasScope(principal, 'admin') ? undefined : principal.owner
-  const within = principal.streamIds && [...principal.streamIds]
   let [after, chars, room, sliceEnd] = [0, 0, PROMETHEUS_ALERTS_MAX, MAIN_SLICE_CHARS]
   for (;;) {
-    const page = await rules.list(owner, { after, limit: PAGE_RULES }, within)
+    const page = await listVisibleRules(rules, principal, { after, limit: PAGE_RULES })
     const wanted = page.filter(({ name }) => isWanted(names, name))
     const ids = wanted.map(({ ruleId }) => ruleId)
     const found = ids.length === 0 ? [] : await active.readActive(ids, room + 1)

@@ -1,4 +1,5 @@
 /** A rule and its alerts, as Prometheus shows them. */
+import { ofWords } from '../alerts/condition-words.ts'
 import { labelsOf } from '../alerts/messages/alert-labels.ts'
 import { problemOf } from '../alerts/rule-settings.ts'
 import type { ObjectSchema, Schema } from '../api/schema.ts'
@@ -102,9 +103,13 @@ function numberText(value: number | undefined): string {
 }
 
 /** `count(level:error) by (service) [5m] > 20`. */
-function queryText({ query, aggregate, group_by, condition, window }: RuleSettings): string {
+function queryText(settings: RuleSettings): string {
+  const { query, aggregate, relative_to: relative, group_by, condition, window } = settings
   const { fn, field } = aggregate
-  const parts = [field, query.trim() === '' ? '*' : query].filter((part) => part !== undefined)
+  const of = aggregate.query === undefined ? '' : ` where ${aggregate.query}`
+  const events = `${query.trim() === '' ? '*' : query}${of}`
+  const parts = [field, events].filter((part) => part !== undefined)
   const by = group_by.length > 0 ? ` by (${group_by.join(', ')})` : ''
-  return `${fn}(${parts.join(', ')})${by} [${window}] ${condition.op} ${condition.value}`
+  const per = relative === undefined ? '' : ` / ${ofWords(relative)}`
+  return `${fn}(${parts.join(', ')})${by} [${window}]${per} ${condition.op} ${condition.value}`
 }

@@ -6,7 +6,7 @@
 import type { AskDeps } from '../alerts/ask-windows.ts'
 import { backtest } from '../alerts/backtest.ts'
 import { isOtherQuestion, RULE_BODY, readRuleSettings, taskOf } from '../alerts/rule-settings.ts'
-import { isVisibleRule } from '../alerts/visible-rules.ts'
+import { isVisibleRule, listVisibleRules } from '../alerts/visible-rules.ts'
 import type { ObjectSchema, Schema } from '../api/schema.ts'
 import { IngestError, malformed } from '../errors.ts'
 import type { Reply, Route } from '../http/exchange.ts'
@@ -86,12 +86,8 @@ function ruleRoutes(deps: AlertRoutesDeps): Route[] {
       query: ID_PAGE_QUERY,
       answers: { 200: jsonAnswer('In the order of creation', idPageSchema('rules', RULE)) },
       run: async ({ principal, query }) => {
-        const owner = hasScope(principal, 'admin') ? undefined : principal.owner
         return await replyIdPage('rules', query, {
-          read: (page) => {
-            const within = principal.streamIds && [...principal.streamIds]
-            return deps.alerts.rules.list(owner, page, within)
-          },
+          read: (page) => listVisibleRules(deps.alerts.rules, principal, page),
           idOf: ({ ruleId }) => ruleId,
           write: (rule) => JSON.stringify(ruleJson(rule)),
         })
@@ -132,9 +128,8 @@ function ruleRoutes(deps: AlertRoutesDeps): Route[] {
       headers: { 'If-Match': MATCH['If-Match']! },
       answers: { 204: { description: 'Deleted; what fired is resolved' } },
       run: async (request) => {
-        const rule = await findRule(deps.alerts, request)
-        assertMatch(request, rule)
-        await deps.alerts.rules.delete(rule)
+        const { ruleId } = await findRule(deps.alerts, request)
+        await deps.alerts.rules.delete(ruleId, (rule) => assertMatch(request, rule))
         return { status: 204 }
       },
     }),
