@@ -39,7 +39,7 @@ export interface DelivererParts {
   readonly isWorker: () => boolean
   readonly send: SendMessage
   readonly onOutcome: (outcome: DeliveryOutcome) => void
-  readonly onError: (cause: unknown) => void
+  readonly onError: (cause: unknown, failures: number) => void
 }
 
 /** What became of a try. */
@@ -96,7 +96,7 @@ export class Deliverer {
       } catch (cause) {
         if (cause instanceof StoreError) throw cause
         // It holds up nobody else.
-        onError(cause)
+        onError(cause, 1)
         await queues.postpone(key, LOOK_AGAIN_MS)
       }
     }
@@ -128,8 +128,9 @@ export class Deliverer {
     if (target === undefined) return { outcome: 'dead', error: 'there is no channel of this name' }
     try {
       const { signal } = this.#stopping
-      const [content, text] = [messageOf(message), webhookBody(message)]
-      return judge(await this.#parts.send(target, content, signal, text), attempts, ageMs)
+      const text = webhookBody(message)
+      const sent = await this.#parts.send(target, messageOf(text), signal, text)
+      return judge(sent, attempts, ageMs)
     } catch (cause) {
       const error = cause instanceof Error ? cause.message : 'no answer'
       if (cause instanceof AddressRefusedError) return { outcome: 'dead', error }
@@ -141,7 +142,7 @@ export class Deliverer {
 /** What is known of a rule's groups is of now, or nobody will know better soon. */
 function isCurrent({ rule, nowMs }: QueueFacts): boolean {
   if (rule === undefined) return false
-  return rule.isTold || problemOf(rule.settings) !== undefined || !isOverdue(rule, nowMs)
+  return rule.isTold || !isOverdue(rule, nowMs) || problemOf(rule.settings) !== undefined
 }
 
 function judge(answer: SendAnswer, attempts: number, ageMs: number): Result {

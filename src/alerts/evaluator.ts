@@ -178,8 +178,7 @@ export class Evaluator {
   /** Up to where all nodes are closed, once they were asked. */
   async #close(rules: readonly Rule[], nowMs: number): Promise<Closed | undefined> {
     const { closing, fenceGone, observer } = this.#parts
-    const wantedMs = rules.reduce((most, { settings }) => {
-      const { everyMs, delayMs } = taskOf(settings)
+    const wantedMs = rules.reduce((most, { everyMs, delayMs }) => {
       return Math.max(most, lastEnd(everyMs, nowMs - delayMs) + delayMs)
     }, 0)
     await closing.want(wantedMs)
@@ -198,7 +197,7 @@ export class Evaluator {
     streamsOf: EvaluatorParts['streamsOf'],
   ): Promise<Due[]> {
     const { decisions } = this.#parts
-    const { everyMs, delayMs } = taskOf(rule.settings)
+    const { everyMs, delayMs } = rule
     if (rule.cursorMs > time.nowMs) {
       if (rule.cursorMs > time.nowMs + CLOCK_LEAD_MS_MAX) {
         const untilMs = lastEnd(everyMs, closed.closedMs)
@@ -256,8 +255,7 @@ export class Evaluator {
         for (const due of left) {
           const seen = all[places.get(due.judged)!]!
           const { decision, memories } = decisionOf(due.rule, due.memories, seen)
-          const { delayMs } = taskOf(due.rule.settings)
-          const overMs = seen.endMs + delayMs
+          const overMs = seen.endMs + due.rule.delayMs
           const lateMs = time.nowMs + performance.now() - time.monotonicMs - overMs
           if (!(await this.#decide(due.rule, decision, lateMs))) continue
           const rule = { ...due.rule, cursorMs: seen.endMs, isTold: false, failures: 0 }
@@ -332,8 +330,7 @@ function onceEach(streamsOf: EvaluatorParts['streamsOf']): EvaluatorParts['strea
 }
 
 function lagOf(rules: readonly Rule[], nowMs: number): number {
-  return rules.reduce((most, { settings, cursorMs }) => {
-    const { everyMs, delayMs } = taskOf(settings)
+  return rules.reduce((most, { everyMs, delayMs, cursorMs }) => {
     return Math.max(most, nowMs - (cursorMs + everyMs + delayMs))
   }, 0)
 }
@@ -344,9 +341,8 @@ function bundlesOf(due: readonly Due[]): Due[][] {
   for (const each of due) {
     const streamIds = each.streams.map(({ streamId }) => streamId)
     const hasFailed = each.rule.failures > 0
-    const key = JSON.stringify([
-      ...[questionOf(each.rule.settings), streamIds, each.ends[0], hasFailed],
-    ])
+    const question = questionOf(each.rule.settings)
+    const key = JSON.stringify([question, streamIds, each.ends[0], hasFailed])
     const bundle = bundles.get(key)
     if (bundle === undefined) bundles.set(key, [each])
     else bundle.push(each)

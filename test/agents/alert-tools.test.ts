@@ -19,7 +19,16 @@ const settings = readRuleSettings({
 function ruleOf(ruleId: number, changes: Partial<ToldRule> = {}): ToldRule {
   return {
     ...{ ruleId, owner: 'ann', name: `rule-${ruleId}`, asAdmin: false, streamIds: undefined },
-    ...{ settings, version: 1, createdAtMs: 0, updatedAtMs: 0, cursorMs: 0, failures: 0 },
+    ...{
+      settings,
+      everyMs: 60_000,
+      delayMs: 0,
+      version: 1,
+      createdAtMs: 0,
+      updatedAtMs: 0,
+      cursorMs: 0,
+      failures: 0,
+    },
     ...{ problem: undefined, isTold: false, groupsFiring: 1_000, groupsPending: 0 },
     ...changes,
   }

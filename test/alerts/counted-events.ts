@@ -106,10 +106,10 @@ export class KeptDecisions
       ...changes,
     })
     const ruleId = this.#rules.size + 1
-    const { everyMs } = taskOf(settings)
+    const { everyMs, delayMs } = taskOf(settings)
     const rule: Rule = {
       ...{ ruleId, name: `rule${ruleId}`, owner: 'ann', asAdmin: false, streamIds: undefined },
-      ...{ settings, version: 1, createdAtMs: 0, updatedAtMs: 0, failures: 0 },
+      ...{ settings, everyMs, delayMs, version: 1, createdAtMs: 0, updatedAtMs: 0, failures: 0 },
       ...{ cursorMs: Math.floor(cursorMs / everyMs) * everyMs, problem: undefined, isTold: false },
     }
     const kept = { rule, states: new Map(), decided: [], told: [], retryAtMs: 0 }
@@ -119,7 +119,7 @@ export class KeptDecisions
 
   async readDue() {
     const due = [...this.#rules.values()].filter(({ rule, retryAtMs }) => {
-      const { everyMs, delayMs } = taskOf(rule.settings)
+      const { everyMs, delayMs } = rule
       const isOver = rule.cursorMs + everyMs + delayMs <= this.nowMs
       return retryAtMs <= this.nowMs && (isOver || rule.cursorMs > this.nowMs)
     })

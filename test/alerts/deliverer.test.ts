@@ -10,7 +10,7 @@ import { AddressRefusedError } from '../../src/alerts/allowed-address.ts'
 import { createSender } from '../../src/alerts/channels/channel-kinds.ts'
 import { Deliverer } from '../../src/alerts/deliverer.ts'
 import type { WebhookAnswer, WebhookRequest } from '../../src/alerts/post-webhook.ts'
-import { messageOf } from '../../src/alerts/webhook-body.ts'
+import { messageOf, webhookBody } from '../../src/alerts/webhook-body.ts'
 import { ALERT_DELIVERY_MS_MAX } from '../../src/limits.ts'
 import type { DueMessage } from '../../src/store/alerts/outbox-store.ts'
 
@@ -117,7 +117,7 @@ test('samples are read before the first try, and what was stored first is sent',
   assert.equal(other.sent[0]!.body, '{"sluice":{"other":1,"attempt":1}}')
   const again = await deliver(message({ content, attempts: 7 }), answer)
   assert.deepEqual(again.finished, [])
-  const { alerts, sluice } = messageOf(message({ content, attempts: 7 }))
+  const { alerts, sluice } = messageOf(webhookBody(message({ content, attempts: 7 })))
   assert.deepEqual([alerts[0]?.samples, sluice.attempt], [[1], 8])
 })
 

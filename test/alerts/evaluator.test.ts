@@ -129,6 +129,17 @@ test('windows of any catch-up sum to one query, and a backtest says the same', a
   }
 })
 
+test('a rule that this version cannot read fails by itself, and holds up no other', async () => {
+  const { decisions, failed, settle } = setUp()
+  const kept = [decisions.add({}), decisions.add({ query: 'level:error' })]
+  const [bad, good] = kept as [(typeof kept)[0], (typeof kept)[0]]
+  bad.rule = { ...bad.rule, settings: { ...bad.rule.settings, window: '1y' } }
+  await settle(START_MS + MINUTE_MS)
+  assert.equal(good.decided.length, 1)
+  assert.equal(bad.decided.length, 0)
+  assert.match(failed[0]!, /^rule1: "window" must be a duration/)
+})
+
 test('a value is a share of its window, or of what its group was before', async () => {
   const { ask, decisions, settle } = setUp()
   const share = decisions.add({

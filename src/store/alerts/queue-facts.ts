@@ -132,11 +132,9 @@ export async function readQueueFacts(sql: Queryable, key: QueueKey): Promise<Que
       readonly is_rule_busy: boolean
     }
   >(
-    // A channel that has no kind is a webhook.
     `SELECT r.*, ${STORE_NOW_MS} AS now_ms, q.owner AS queue_owner, q.rule_name,
        ${msOf('q.grouped_at')} AS grouped_at_ms,
-       CASE WHEN c.name IS NOT NULL THEN COALESCE(to_jsonb(c) ->> 'kind', 'webhook') END
-         AS channel_kind,
+       c.kind AS channel_kind,
        ${isBusy(true)} AS is_groups_busy, ${isBusy(false)} AS is_rule_busy
      FROM alert_queues q
      LEFT JOIN (SELECT ${RULE_COLUMNS} FROM alert_rules WHERE rule_id = $1) r USING (rule_id)

@@ -118,6 +118,7 @@ async function insert(
     [ruleId, channel, messageId, message.lastNoticeId, message.isGrouped, message.fingerprints],
   )
   const { more } = message
+  if (more.length === 0) return
   await sql.query(
     `INSERT INTO alert_notices (rule_id, channel, message_id, fingerprint, kind, transition_id,
        fired_ms)

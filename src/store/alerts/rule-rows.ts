@@ -4,7 +4,7 @@ import type { Rule, RuleSettings, ToldRule } from './rule.ts'
 const msOf = (column: string) => `floor(extract(epoch FROM ${column}) * 1000)::float8`
 
 export const RULE_COLUMNS = `rule_id, owner, name, as_admin, stream_ids, settings, version,
-  cursor_ms, failures, problem, is_told, ${msOf('created_at')} AS created_at_ms,
+  every_ms, delay_ms, cursor_ms, failures, problem, is_told, ${msOf('created_at')} AS created_at_ms,
   ${msOf('updated_at')} AS updated_at_ms`
 
 const groupsOf = (state: string) => `(SELECT count(*)::integer FROM alert_states AS s
@@ -32,6 +32,8 @@ export interface RuleRow {
   readonly stream_ids: readonly number[] | null
   readonly settings: string
   readonly version: number
+  readonly every_ms: string
+  readonly delay_ms: string
   readonly cursor_ms: string
   readonly failures: number
   readonly problem: string | null
@@ -49,6 +51,8 @@ export function toRule(row: RuleRow): Rule {
     streamIds: (row.stream_ids ?? undefined) as readonly StreamId[] | undefined,
     settings: JSON.parse(row.settings) as RuleSettings,
     version: row.version,
+    everyMs: Number(row.every_ms),
+    delayMs: Number(row.delay_ms),
     cursorMs: Number(row.cursor_ms),
     failures: row.failures,
     problem: row.problem ?? undefined,

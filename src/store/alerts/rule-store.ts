@@ -83,12 +83,16 @@ export class RuleStore {
   }
 
   /** What fires is resolved; windows and transitions stay until they are too old. */
-  async delete(rule: Rule): Promise<void> {
+  /** `assertMatch` gets the rule as it is, before anything is changed; what it throws is thrown. */
+  async delete(ruleId: number, assertMatch: (rule: Rule) => void): Promise<void> {
     await this.#postgres.transaction(async (client) => {
+      const rule = await selectRule(client, 'rule_id = $1 FOR UPDATE', [ruleId])
+      if (rule === undefined) return
+      assertMatch(rule)
       await forgetStates(client, rule, 'the rule was deleted')
-      await client.query('DELETE FROM alert_rules WHERE rule_id = $1', [rule.ruleId])
+      await client.query('DELETE FROM alert_rules WHERE rule_id = $1', [ruleId])
       await client.query('UPDATE alert_queues SET next_at = clock_timestamp() WHERE rule_id = $1', [
-        rule.ruleId,
+        ruleId,
       ])
     })
   }

@@ -57,6 +57,9 @@ export interface Rule extends RuleRights {
   readonly version: number
   readonly createdAtMs: number
   readonly updatedAtMs: number
+  /** How often a window ends, and how long after that it may be decided. */
+  readonly everyMs: number
+  readonly delayMs: number
   /** All windows that end up to here are decided or given up. */
   readonly cursorMs: number
   /** Failures in a row, and the last one's reason. */

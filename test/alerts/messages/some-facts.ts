@@ -15,7 +15,7 @@ export function ruleOf(changes: object = {}): Rule {
   return {
     ...{ ruleId: 3, name: 'slow', owner: 'ann', asAdmin: false, streamIds: undefined, version: 2 },
     ...{ createdAtMs: 0, updatedAtMs: 0, cursorMs: NOW_MS, failures: 0, problem: undefined },
-    isTold: false,
+    ...{ isTold: false, everyMs: MINUTE_MS, delayMs: 0 },
     settings: readRuleSettings({
       ...{ condition: { op: '>', value: 2 }, window: '1m', group_by: ['http.path'] },
       ...{ severity: 'critical', labels: { team: 'web' }, annotations: { runbook: 'look' } },

@@ -173,7 +173,7 @@ test('a rule that was changed, paused or deleted meanwhile is not decided', asyn
   const paused = await put('paused', { paused: true })
   assert.equal(await store.decide(paused, firing(paused)), false)
   const gone = await put('deleted')
-  await rules.delete(gone)
+  await rules.delete(gone.ruleId, () => undefined)
   assert.equal(await store.decide(gone, firing(gone)), false)
   assert.deepEqual(await counts(gone.ruleId), [0, 0, 0, 0, 0])
 })

@@ -62,7 +62,7 @@ export class ToldAlerts {
   }
 
   async delete(rule: Rule): Promise<void> {
-    await this.#rules.delete(rule)
+    await this.#rules.delete(rule.ruleId, () => undefined)
   }
 
   /** Groups of a rule change their state, in one decision. */
