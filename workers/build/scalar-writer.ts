@@ -174,13 +174,15 @@ export class ScalarWriter {
     const source = from.bytes.byteOffset
     const open = this.at
     out[open] = QUOTE
-    const valueEnd =
-      kernels.escapeText(
-        source + start,
-        source + end,
-        byteOffset + open + 1,
-        byteOffset + this.#limit,
-      ) - byteOffset
+    const written = kernels.escapeText(
+      source + start,
+      source + end,
+      byteOffset + open + 1,
+      byteOffset + this.#limit,
+    )
+    // So near to the bound of an event it is judged to the byte.
+    if (written === 0) return this.string(node, from, start, end)
+    const valueEnd = written - byteOffset
     out[valueEnd] = QUOTE
     this.at = valueEnd + 1
     this.tape.push(node, valueEnd - open - 1 === length ? STRING : ESCAPED, open + 1, valueEnd)

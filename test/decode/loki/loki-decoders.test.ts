@@ -322,6 +322,21 @@ test('lines and labels that are too large, and too many labels', () => {
   assert.ok(reasons(pushed)[0]!.includes(many))
 })
 
+test('lines for which labels leave too little room, however much that is', () => {
+  const entries = [{ line: 'x'.repeat(10_000) }, { line: 'short' }]
+  for (let room = 3_000; room <= 24_000; room += 700) {
+    const labels = `{a="${'y'.repeat(EVENT_BYTES_MAX - room)}"}`
+    const { events, result } = decodeLoki('loki-protobuf', encodePushed([{ labels, entries }]))
+    const fits = room > 10_100
+    assert.equal(events.length, fits ? 2 : 1, `${room}`)
+    assert.ok(events.at(-1)!.endsWith('"message":"short"}'))
+    assert.deepEqual(
+      result.rejects.map(({ code }) => code),
+      fits ? [] : ['too_large'],
+    )
+  }
+})
+
 test('labels that would be copied into very many events', () => {
   const makeBody = (labelBytes: number) => {
     const values = new Array(8_000).fill('["1",""]').join(',')
