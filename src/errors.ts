@@ -54,6 +54,12 @@ export class IngestError extends Error {
     this.members = options?.members
   }
 
+  /** As `Retry-After` has it: in whole seconds, and 0 would invite an immediate retry. */
+  get retrySeconds(): number | undefined {
+    const { retryAfterSeconds } = this
+    return retryAfterSeconds === undefined ? undefined : Math.max(1, Math.ceil(retryAfterSeconds))
+  }
+
   /** Wraps whatever was thrown; an `IngestError` passes through with its own code. */
   static from(cause: unknown, code: ErrorCode): IngestError {
     if (cause instanceof IngestError) return cause
@@ -64,6 +70,11 @@ export class IngestError extends Error {
   toData(): ErrorData {
     return { code: this.code, message: this.message }
   }
+}
+
+/** The status of a refusal for senders that would drop a request answered 408. */
+export function senderStatus({ code }: IngestError): number {
+  return code === 'too_slow' ? 429 : ERRORS[code].httpStatus
 }
 
 /** What a client asked is against the API's rules. */

@@ -1,8 +1,10 @@
 /** What became of a request's events: counts, and the first rejected ones (docs/api.md). */
+import { IngestError } from '../errors.ts'
 import { REPLY_ERRORS_MAX } from '../limits.ts'
 import type { PartResult, RejectCode } from '../model/batch/part-result.ts'
 
-interface ReportedError {
+/** Why an event, or the whole request, is no good. */
+export interface ReportedError {
   readonly index: number
   readonly line: number
   readonly code: RejectCode
@@ -30,6 +32,11 @@ export class IngestReport {
     const { accepted, rejected, errors } = this
     if (rejected === 0) return `{"accepted":${accepted},"rejected":0,"errors":[]}`
     return JSON.stringify({ accepted, rejected, errors })
+  }
+
+  /** Why the request failed, else the first event; undefined where there was nothing to reject. */
+  get firstFault(): ReportedError | undefined {
+    return this.fatal ?? this.errors[0]
   }
 
   /** Line feeds of the body that no part holds. */
@@ -67,4 +74,9 @@ export class IngestReport {
     this.#items += result.items
     this.#lines += result.lines
   }
+}
+
+/** What a whole request is refused with for such a fault. */
+export function refusalFor({ code, message }: ReportedError): IngestError {
+  return new IngestError(code === 'too_large' ? 'too_large' : 'malformed', message)
 }

@@ -108,10 +108,8 @@ export class ElasticReplies {
     const reply = this.json(status, { error: elasticFault(error, type), status })
     const headers = [...(reply.headers ?? [])]
     if (status === 401) headers.push(CHALLENGE)
-    const { retryAfterSeconds } = error
-    if (retryAfterSeconds !== undefined) {
-      headers.push(['Retry-After', String(Math.max(1, Math.ceil(retryAfterSeconds)))])
-    }
+    const { retrySeconds } = error
+    if (retrySeconds !== undefined) headers.push(['Retry-After', String(retrySeconds)])
     return { ...reply, headers }
   }
 }

@@ -19,11 +19,7 @@ export function problemReply(error: IngestError, extra?: Readonly<Record<string,
   const { httpStatus, title } = ERRORS[error.code]
   const headers: (readonly [string, string])[] = []
   if (error.code === 'unauthenticated') headers.push(AUTHENTICATE_HEADER)
-  // Retry-After takes whole seconds, and 0 would invite an immediate retry.
-  const retryAfter =
-    error.retryAfterSeconds === undefined
-      ? undefined
-      : Math.max(1, Math.ceil(error.retryAfterSeconds))
+  const retryAfter = error.retrySeconds
   if (retryAfter !== undefined) headers.push(['Retry-After', String(retryAfter)])
 
   const problem = {

@@ -4,9 +4,13 @@ import type { Exchange } from '../../http/exchange.ts'
 
 /** `X-API-Key`, else `Authorization: Bearer`. Empty when neither is there. */
 export function headerOrBearerKey(exchange: Exchange): string {
-  const key = exchange.header('x-api-key')
-  if (key !== '') return key
-  return /^bearer +(\S+) *$/i.exec(exchange.header('authorization'))?.[1] ?? ''
+  return keyOf(exchange.header('x-api-key'), exchange.header('authorization'))
+}
+
+/** The same, of what these headers say; empty where one is not there. */
+export function keyOf(apiKey: string, authorization: string): string {
+  if (apiKey !== '') return apiKey
+  return /^bearer +(\S+) *$/i.exec(authorization)?.[1] ?? ''
 }
 
 /** The same, else the password of `Basic`. */

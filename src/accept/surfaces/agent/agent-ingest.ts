@@ -58,7 +58,7 @@ export function agentFormat(kind: AgentEvents['kind']): BodyFormat {
 
 function judge(report: IngestReport): IngestError | undefined {
   if (report.fatal === undefined && report.accepted > 0) return undefined
-  const first = report.fatal ?? report.errors[0]
+  const first = report.firstFault
   if (first === undefined) return new IngestError('malformed', 'there is no event')
   return new IngestError('malformed', `nothing was stored; event ${first.index}: ${first.message}`)
 }

@@ -169,7 +169,7 @@ class DocumentDialect extends ElasticDialect implements HttpDialect {
 
   judge(report: IngestReport): IngestError | undefined {
     if (report.fatal === undefined && report.accepted > 0) return undefined
-    const reason = (report.fatal ?? report.errors[0])?.message ?? 'request body is required'
+    const reason = report.firstFault?.message ?? 'request body is required'
     return new IngestError('malformed', reason)
   }
 
@@ -192,7 +192,7 @@ class DocumentDialect extends ElasticDialect implements HttpDialect {
 
   /** A malformed document gets the exception type that it has in a bulk request's item. */
   override refusedReply(error: IngestError, report?: IngestReport): Reply {
-    const isDocument = (report?.fatal ?? report?.errors[0]) !== undefined
+    const isDocument = report?.firstFault !== undefined
     if (error.code !== 'malformed' || !isDocument) return super.refusedReply(error)
     return this.replies.error(error, 'document_parsing_exception')
   }

@@ -75,17 +75,15 @@ export function isAcknowledged(id: unknown): boolean {
 /** The reply to a request that failed. */
 export function refusal(error: IngestError, head: HecHead, report?: IngestReport): Reply {
   const answer = answerOf(error, head, report)
-  const first = report?.fatal ?? report?.errors[0]
+  const first = report?.firstFault
   const isInternal = error.code === 'internal'
   const reply = hecReply(answer, {
     ...(first !== undefined && { 'invalid-event-number': first.index }),
     ...(!isInternal && error.message !== answer.text && { detail: error.message }),
   })
   const headers: (readonly [string, string])[] = []
-  const { retryAfterSeconds } = error
-  if (retryAfterSeconds !== undefined) {
-    headers.push(['Retry-After', String(Math.max(1, Math.ceil(retryAfterSeconds)))])
-  }
+  const { retrySeconds } = error
+  if (retrySeconds !== undefined) headers.push(['Retry-After', String(retrySeconds)])
   if (answer.status === 401) headers.push(CHALLENGE)
   return { ...reply, headers }
 }
@@ -116,7 +114,7 @@ function answerOf(error: IngestError, head: HecHead, report: IngestReport | unde
 }
 
 function faultOf(report: IngestReport | undefined): HecAnswer {
-  const first = report?.fatal ?? report?.errors[0]
+  const first = report?.firstFault
   if (report !== undefined && first === undefined) return NO_DATA
   const known = Object.values(HEC_FAULTS).find(({ text }) => text === first?.message)
   return known === undefined ? INVALID_FORMAT : { status: 400, ...known }

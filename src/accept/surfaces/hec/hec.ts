@@ -9,7 +9,7 @@ import type { RouteDescription } from '../../../api/route-description.ts'
 import { IngestError } from '../../../errors.ts'
 import type { Exchange, Handler, Reply, Route } from '../../../http/exchange.ts'
 import type { Answer, BodyPlan, HttpDialect } from '../../dialect.ts'
-import type { IngestReport } from '../../ingest-report.ts'
+import { type IngestReport, refusalFor } from '../../ingest-report.ts'
 import { preflightHandler } from '../../request/cors.ts'
 import type { IngestDeps } from '../../request/ingest.ts'
 import { ingestHandler } from '../../request/ingest-handler.ts'
@@ -90,10 +90,8 @@ class HecDialect implements HttpDialect {
 
   judge(report: IngestReport): IngestError | undefined {
     if (report.fatal === undefined && report.accepted > 0) return undefined
-    const first = report.fatal ?? report.errors[0]
-    if (first === undefined) return new IngestError('malformed', 'No data')
-    const code = first.code === 'too_large' ? 'too_large' : 'malformed'
-    return new IngestError(code, first.message)
+    const first = report.firstFault
+    return first === undefined ? new IngestError('malformed', 'No data') : refusalFor(first)
   }
 
   answer(): Answer {

@@ -8,13 +8,13 @@
  */
 
 import type { RouteDescription } from '../../../api/route-description.ts'
-import { ERRORS, IngestError } from '../../../errors.ts'
+import { IngestError, senderStatus } from '../../../errors.ts'
 import { mediaTypeOf } from '../../../http/body.ts'
 import type { Exchange, Handler, Reply } from '../../../http/exchange.ts'
 import { jsonReply } from '../../../http/problem.ts'
 import { anyKey } from '../../admission/presented-key.ts'
 import type { Answer, BodyPlan, HttpDialect } from '../../dialect.ts'
-import type { IngestReport } from '../../ingest-report.ts'
+import { type IngestReport, refusalFor } from '../../ingest-report.ts'
 import { ingestHandler } from '../../request/ingest-handler.ts'
 import { compatible, describeIngest } from '../descriptions.ts'
 import type { Surface } from '../surface.ts'
@@ -90,9 +90,7 @@ class LokiDialect implements HttpDialect {
   /** A request without an entry is none to complain of. */
   judge(report: IngestReport): IngestError | undefined {
     const { fatal, accepted, rejected } = report
-    if (fatal !== undefined) {
-      return new IngestError(fatal.code === 'too_large' ? 'too_large' : 'malformed', fatal.message)
-    }
+    if (fatal !== undefined) return refusalFor(fatal)
     if (accepted > 0 || rejected === 0) return undefined
     return new IngestError('malformed', `nothing was stored; ${told(report)}`)
   }
@@ -109,14 +107,10 @@ class LokiDialect implements HttpDialect {
     const isInternal = error.code === 'internal'
     const message = isInternal ? 'the server failed; its log has the details' : error.message
     const headers: (readonly [string, string])[] = []
-    const { retryAfterSeconds } = error
-    if (retryAfterSeconds !== undefined) {
-      headers.push(['Retry-After', String(Math.max(1, Math.ceil(retryAfterSeconds)))])
-    }
+    const { retrySeconds } = error
+    if (retrySeconds !== undefined) headers.push(['Retry-After', String(retrySeconds)])
     if (error.code === 'unauthenticated') headers.push(CHALLENGE)
-    // Senders would drop a request answered 408.
-    const status = error.code === 'too_slow' ? 429 : ERRORS[error.code].httpStatus
-    return { ...textReply(status, `${message}\n`), headers }
+    return { ...textReply(senderStatus(error), `${message}\n`), headers }
   }
 }
 

@@ -71,7 +71,7 @@ class NativeDialect implements HttpDialect {
 
   judge(report: IngestReport): IngestError | undefined {
     if (report.fatal === undefined && report.accepted > 0) return undefined
-    const first = report.fatal ?? report.errors[0]
+    const first = report.firstFault
     if (first === undefined) return new IngestError('malformed', 'the body holds no event')
     const where = `event ${first.index}, line ${first.line}: ${first.message}`
     return new IngestError('malformed', `nothing was stored; ${where}`)

@@ -5,7 +5,8 @@
  * Exporters retry only after 429, 502, 503 and 504, and never after 200. So a request that is worth
  * a retry must be refused as a whole.
  */
-import { ERRORS, type IngestError } from '../../../errors.ts'
+import { type IngestError, senderStatus } from '../../../errors.ts'
+import { pushVaruint } from '../../../model/varuint.ts'
 
 export type OtlpEncoding = 'protobuf' | 'json'
 
@@ -57,7 +58,7 @@ export function otlpPartialSuccess(
     return Buffer.from(JSON.stringify({ partialSuccess }))
   }
   const message = encodeNumberAndText(TAG_REJECTED, rejected, TAG_ERROR_MESSAGE, errorMessage)
-  return Buffer.concat([encodeHead(TAG_PARTIAL_SUCCESS, message.length), message])
+  return encodeField(TAG_PARTIAL_SUCCESS, message)
 }
 
 /** The body of an error: google.rpc.Status. */
@@ -71,18 +72,13 @@ export function otlpStatus(
   return encodeNumberAndText(TAG_CODE, code, TAG_MESSAGE, message)
 }
 
-/** The status of a request that failed. Exporters would drop a request answered 408. */
-export function otlpHttpStatus(error: IngestError): number {
-  return error.code === 'too_slow' ? 429 : ERRORS[error.code].httpStatus
-}
-
 /** The body of the reply to a request that failed. */
 export function otlpError(encoding: OtlpEncoding, error: IngestError): Uint8Array {
-  return otlpStatus(encoding, otlpHttpStatus(error), error.message)
+  return otlpStatus(encoding, senderStatus(error), error.message)
 }
 
 /** A message of a number and a text; zero and an empty text are left out. */
-export function encodeNumberAndText(
+function encodeNumberAndText(
   numberTag: number,
   number: number,
   textTag: number,
@@ -91,14 +87,17 @@ export function encodeNumberAndText(
   const bytes = Buffer.from(text)
   const head = number === 0 ? new Uint8Array(0) : encodeHead(numberTag, number)
   if (bytes.length === 0) return head
-  return Buffer.concat([head, encodeHead(textTag, bytes.length), bytes])
+  return Buffer.concat([head, encodeField(textTag, bytes)])
+}
+
+/** A tag, and what has a length: a text or a message. */
+export function encodeField(tag: number, bytes: Uint8Array): Buffer {
+  return Buffer.concat([encodeHead(tag, bytes.length), bytes])
 }
 
 /** A tag and a varint: a number, or the length of what follows. */
 export function encodeHead(tag: number, value: number): Uint8Array {
   const bytes = [tag]
-  let rest = value
-  for (; rest >= 0x80; rest = Math.floor(rest / 0x80)) bytes.push((rest % 0x80) + 0x80)
-  bytes.push(rest)
+  pushVaruint(bytes, value)
   return Uint8Array.from(bytes)
 }

@@ -1,12 +1,11 @@
 /** How a decoded request of OTLP logs is judged and answered, whatever carries it. */
-import { IngestError } from '../../../errors.ts'
+import type { IngestError } from '../../../errors.ts'
 import type { Answer } from '../../dialect.ts'
-import type { IngestReport } from '../../ingest-report.ts'
+import { type IngestReport, refusalFor } from '../../ingest-report.ts'
 import { type OtlpEncoding, otlpPartialSuccess, otlpSuccess } from './otlp-reply.ts'
 
 export function judgeOtlp({ fatal }: IngestReport): IngestError | undefined {
-  if (fatal === undefined) return undefined
-  return new IngestError(fatal.code === 'too_large' ? 'too_large' : 'malformed', fatal.message)
+  return fatal && refusalFor(fatal)
 }
 
 /**

@@ -5,7 +5,7 @@
  */
 import type { RouteDescription } from '../../../api/route-description.ts'
 import type { Schema } from '../../../api/schema.ts'
-import { IngestError } from '../../../errors.ts'
+import { IngestError, senderStatus } from '../../../errors.ts'
 import { mediaTypeOf } from '../../../http/body.ts'
 import type { Exchange, Handler, Reply, Route } from '../../../http/exchange.ts'
 import { headerOrBearerKey } from '../../admission/presented-key.ts'
@@ -14,13 +14,7 @@ import { ingestHandler } from '../../request/ingest-handler.ts'
 import { compatible, describeIngest } from '../descriptions.ts'
 import type { Surface } from '../surface.ts'
 import { OTLP_JSON_BODY, OTLP_PROTOBUF_BODY } from './otlp-formats.ts'
-import {
-  OTLP_CONTENT_TYPES,
-  type OtlpEncoding,
-  otlpError,
-  otlpHttpStatus,
-  otlpStatus,
-} from './otlp-reply.ts'
+import { OTLP_CONTENT_TYPES, type OtlpEncoding, otlpError, otlpStatus } from './otlp-reply.ts'
 import { answerOtlp, encodeOtlpAnswer, judgeOtlp } from './otlp-terms.ts'
 
 const LOGS = ['/v1/otlp/v1/logs', '/v1/logs']
@@ -101,13 +95,11 @@ class OtlpDialect implements HttpDialect {
   refusedReply(error: IngestError): Reply {
     const isInternal = error.code === 'internal'
     const told = isInternal ? new IngestError('internal', 'the server failed') : error
-    const { retryAfterSeconds } = error
+    const { retrySeconds } = error
     const headers: (readonly [string, string])[] = []
-    if (retryAfterSeconds !== undefined) {
-      headers.push(['Retry-After', String(Math.max(1, Math.ceil(retryAfterSeconds)))])
-    }
+    if (retrySeconds !== undefined) headers.push(['Retry-After', String(retrySeconds)])
     if (error.code === 'unauthenticated') headers.push(CHALLENGE)
-    const reply = this.#reply(otlpHttpStatus(error), otlpError(this.#encoding, told))
+    const reply = this.#reply(senderStatus(error), otlpError(this.#encoding, told))
     return { ...reply, headers }
   }
 

@@ -6,14 +6,8 @@
  * says when (opentelemetry.io/docs/specs/otlp, "OTLP/gRPC Response").
  */
 import type { OutgoingHttpHeaders } from 'node:http2'
-import type { IngestError } from '../../../../errors.ts'
-import {
-  encodeHead,
-  encodeNumberAndText,
-  otlpHttpStatus,
-  RPC_CODES,
-  RPC_UNKNOWN,
-} from '../otlp-reply.ts'
+import { type IngestError, senderStatus } from '../../../../errors.ts'
+import { encodeField, encodeHead, otlpStatus, RPC_CODES, RPC_UNKNOWN } from '../otlp-reply.ts'
 
 export const GRPC_OK = 0
 const GRPC_UNIMPLEMENTED = 12
@@ -24,8 +18,6 @@ export const GRPC_CONTENT_TYPE = 'application/grpc'
 /** What messages may be compressed with. */
 export const GRPC_ENCODINGS = ['identity', 'gzip', 'deflate']
 
-const TAG_CODE = 0x08
-const TAG_MESSAGE = 0x12
 const TAG_DETAILS = 0x1a
 const TAG_TYPE_URL = 0x0a
 const TAG_VALUE = 0x12
@@ -42,12 +34,16 @@ export function grpcFrame(message: Uint8Array): Buffer {
 
 /** A response without a message: everything is in its head. */
 export function grpcRefusal(error: IngestError): OutgoingHttpHeaders {
-  const code = RPC_CODES[otlpHttpStatus(error)] ?? RPC_UNKNOWN
+  const httpStatus = senderStatus(error)
   const message = error.code === 'internal' ? 'the server failed' : error.message
-  const { retryAfterSeconds } = error
-  if (retryAfterSeconds === undefined) return refusalHead(code, message)
-  const details = retryDetails(code, message, Math.max(1, Math.ceil(retryAfterSeconds)))
-  return { ...refusalHead(code, message), 'grpc-status-details-bin': details.toString('base64') }
+  const head = refusalHead(RPC_CODES[httpStatus] ?? RPC_UNKNOWN, message)
+  const { retrySeconds } = error
+  if (retrySeconds === undefined) return head
+  const details = Buffer.concat([
+    otlpStatus('protobuf', httpStatus, message),
+    encodeField(TAG_DETAILS, retryInfo(retrySeconds)),
+  ])
+  return { ...head, 'grpc-status-details-bin': details.toString('base64') }
 }
 
 /** Of what no service here does, and of encodings that none here reads. */
@@ -65,19 +61,11 @@ function refusalHead(code: number, message: string): OutgoingHttpHeaders {
   }
 }
 
-/** google.rpc.Status with a RetryInfo. */
-function retryDetails(code: number, message: string, seconds: number): Buffer {
-  const delay = encodeHead(TAG_SECONDS, seconds)
-  const info = Buffer.concat([encodeHead(TAG_RETRY_DELAY, delay.length), delay])
-  const url = Buffer.from(RETRY_INFO)
-  const any = Buffer.concat([
-    ...[encodeHead(TAG_TYPE_URL, url.length), url],
-    ...[encodeHead(TAG_VALUE, info.length), info],
-  ])
-  return Buffer.concat([
-    ...[encodeNumberAndText(TAG_CODE, code, TAG_MESSAGE, message)],
-    ...[encodeHead(TAG_DETAILS, any.length), any],
-  ])
+/** A RetryInfo as google.protobuf.Any, one of the details of a google.rpc.Status. */
+function retryInfo(seconds: number): Buffer {
+  const delay = encodeField(TAG_RETRY_DELAY, encodeHead(TAG_SECONDS, seconds))
+  const url = encodeField(TAG_TYPE_URL, Buffer.from(RETRY_INFO))
+  return Buffer.concat([url, encodeField(TAG_VALUE, delay)])
 }
 
 /** Bytes that are not printable ASCII, and `%`, as `%XX`. */

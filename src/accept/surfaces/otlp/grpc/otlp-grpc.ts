@@ -18,7 +18,7 @@ import {
 } from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import type { Config } from '../../../../config.ts'
-import type { IngestError } from '../../../../errors.ts'
+import { type IngestError, senderStatus } from '../../../../errors.ts'
 import {
   GRPC_CALLS_MAX,
   GRPC_CONNECTION_WINDOW_BYTES,
@@ -26,11 +26,11 @@ import {
   GRPC_IDLE_MS_MAX,
   GRPC_WINDOW_BYTES,
 } from '../../../../limits.ts'
+import { keyOf } from '../../../admission/presented-key.ts'
 import type { Answer, Dialect, Responder } from '../../../dialect.ts'
 import { type IngestDeps, ingest } from '../../../request/ingest.ts'
 import type { Surface } from '../../surface.ts'
 import { OTLP_PROTOBUF_BODY } from '../otlp-formats.ts'
-import { otlpHttpStatus } from '../otlp-reply.ts'
 import { answerOtlp, encodeOtlpAnswer, judgeOtlp } from '../otlp-terms.ts'
 import { GrpcMessage } from './grpc-message.ts'
 import {
@@ -135,7 +135,7 @@ class GrpcListener {
         ingest(this.#deps, {
           dialect: DIALECT,
           responder: responderOf(stream, message),
-          sender: keyOf(headers),
+          sender: keyOf(single(headers, 'x-api-key'), headers.authorization ?? ''),
           body: message,
           contentLength: bytes,
           contentEncoding: encoding,
@@ -170,7 +170,7 @@ function responderOf(stream: ServerHttp2Stream, message: GrpcMessage): Responder
     refuse: (error: IngestError) => {
       message.close()
       end(stream, grpcRefusal(error))
-      return otlpHttpStatus(error)
+      return senderStatus(error)
     },
     drop: () => {
       message.close()
@@ -184,13 +184,6 @@ function end(stream: ServerHttp2Stream, headers: Parameters<ServerHttp2Stream['r
   if (stream.destroyed || stream.headersSent) return
   stream.respond(headers, { endStream: true })
   stream.close(constants.NGHTTP2_NO_ERROR)
-}
-
-/** `x-api-key`, else `authorization: Bearer`. Empty when neither is there. */
-function keyOf(headers: IncomingHttpHeaders): string {
-  const key = single(headers, 'x-api-key')
-  if (key !== '') return key
-  return /^bearer +(\S+) *$/i.exec(headers.authorization ?? '')?.[1] ?? ''
 }
 
 function single(headers: IncomingHttpHeaders, name: string): string {
