@@ -12,7 +12,7 @@ import { DEFAULT_SCENARIO, findPreset, PRESETS, type Scenario } from './scenario
 const USAGE = `usage: npm run bench:e2e -- [options]
   --all               every preset: ${PRESETS.map(({ name }) => name).join(', ')}
   --scenario NAME     one preset (repeatable); the options below change it
-  --surface NAME      json, text, bulk, otlp or loki (json)
+  --surface NAME      json, text, bulk, otlp, loki or hec (json)
   --connections N     keep-alive connections (4)
   --batch N           events a request (1000)
   --seconds N         how long to send (20)

@@ -242,18 +242,12 @@ export class Load {
 
   #note(writer: Writer, request: SentRequest, answer: Answer): void {
     const { status, text } = answer
-    if (status === 204) {
+    if (status === 200 || status === 204) {
       request.outcome = 'acknowledged'
-      return
-    }
-    if (status === 200) {
-      request.outcome = 'acknowledged'
-      const { accepted, rejected } = JSON.parse(text) as { accepted: number; rejected: number }
-      const isWhole =
-        writer.kind === 'hec'
-          ? text === '{"text":"Success","code":0}'
-          : accepted === request.eventCount && rejected === 0
-      if (!isWhole || writer.kind === 'malformed') this.surprises.push(`${writer.name}: ${text}`)
+      const isWhole = isWholeAnswer(writer.kind, request.eventCount, answer)
+      if (!isWhole || writer.kind === 'malformed') {
+        this.surprises.push(`${writer.name}: ${status} ${text}`)
+      }
       return
     }
     request.outcome = 'refused'
@@ -263,4 +257,13 @@ export class Load {
       ((status === 503 || status === 429) && Number(answer.headers['retry-after']) > 0)
     if (!isExpected) this.surprises.push(`${writer.name}: ${status} ${text}`)
   }
+}
+
+/** Whether a good answer says, in the words of its surface, that all events are stored. */
+function isWholeAnswer(kind: WriterKind, events: number, { status, text }: Answer): boolean {
+  if (kind === 'loki') return status === 204
+  if (status !== 200) return false
+  if (kind === 'hec') return text === '{"text":"Success","code":0}'
+  const { accepted, rejected } = JSON.parse(text) as { accepted: number; rejected: number }
+  return accepted === events && rejected === 0
 }

@@ -11,10 +11,9 @@ import { SYNTAX_COMMA, SYNTAX_TRAILING, TAPE_ERRORS, TOO_DEEP } from '../tape/js
 import type { JsonTape } from '../tape/json-tape.ts'
 import { ROOT } from '../tape/path-trie.ts'
 import { NOT_AN_OBJECT_MESSAGE, TOO_DEEP_MESSAGE, TOO_LARGE_MESSAGE } from './ndjson.ts'
+import { blankLineFeeds, countLines, lineOf } from './part-lines.ts'
 import type { PartOutcome } from './part-outcome.ts'
 
-const LINE_FEED = 0x0a
-const SPACE = 0x20
 const COMMA = 0x2c
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
@@ -137,16 +136,6 @@ function decodeElement(
   return next
 }
 
-/**
- * Inside valid JSON a line feed can only stand between tokens: a space means the same, and keeps an
- * event on one line of its segment.
- */
-function blankLineFeeds(bytes: Uint8Array, start: number, end: number): void {
-  for (let i = start; i < end; i++) {
-    if (bytes[i] === LINE_FEED) bytes[i] = SPACE
-  }
-}
-
 /** Rejects the element at `pos` alone, if its syntax is right. Cold. As `decodeElement`. */
 function rejectUnparsed(
   bytes: Uint8Array,
@@ -194,21 +183,4 @@ function failAt(
 /** The line for a reject that the reply will show; counting for all of them would be quadratic. */
 function rejectedLine(bytes: Uint8Array, start: number, at: number, outcome: PartOutcome): number {
   return outcome.rejected < REPLY_ERRORS_MAX ? lineOf(bytes, start, at) : 0
-}
-
-/** Line number of position `at`, from 1. Cold. */
-function lineOf(bytes: Uint8Array, start: number, at: number): number {
-  return 1 + countLines(bytes, start, at)
-}
-
-function countLines(bytes: Uint8Array, start: number, end: number): number {
-  let lines = 0
-  for (
-    let i = bytes.indexOf(LINE_FEED, start);
-    i >= 0 && i < end;
-    i = bytes.indexOf(LINE_FEED, i + 1)
-  ) {
-    lines++
-  }
-  return lines
 }

@@ -25,6 +25,7 @@ import { JsonTape } from '../../tape/json-tape.ts'
 import { PathTrie } from '../../tape/path-trie.ts'
 import type { DecodeTarget } from '../decoder.ts'
 import { TOO_DEEP_MESSAGE, TOO_LARGE_MESSAGE } from '../ndjson.ts'
+import { countLines, lineOf } from '../part-lines.ts'
 import { PartOutcome } from '../part-outcome.ts'
 import {
   BAD_FIELDS,
@@ -362,13 +363,6 @@ export class HecEventsDecoder {
   }
 
   #lineOf(at: number): number {
-    return 1 + countLines(this.#bytes, this.#range.start, at)
+    return lineOf(this.#bytes, this.#range.start, at)
   }
-}
-
-function countLines(bytes: Uint8Array, start: number, end: number): number {
-  let lines = 0
-  let at = bytes.indexOf(LINE_FEED, start)
-  for (; at >= 0 && at < end; at = bytes.indexOf(LINE_FEED, at + 1)) lines++
-  return lines
 }

@@ -16,9 +16,9 @@ import { type JsonTape, TAPE_PADDING } from '../../tape/json-tape.ts'
 import { ROOT } from '../../tape/path-trie.ts'
 import { ESCAPED, STRING } from '../../tape/tape-types.ts'
 import type { DecodeTarget } from '../decoder.ts'
+import { blankLineFeeds } from '../part-lines.ts'
 
 const LINE_FEED = 0x0a
-const SPACE = 0x20
 const COMMA = 0x2c
 const OPEN_OBJECT = 0x7b
 const CLOSE_OBJECT = 0x7d
@@ -127,11 +127,6 @@ export class HecWriter {
   /** Where the current event's entries begin on the tape. */
   get tapeStart(): number {
     return this.#tapeStart
-  }
-
-  /** Where the current event's JSON begins, and what is written of it so far. */
-  get eventStart(): number {
-    return this.#eventStart
   }
 
   get bytes(): Buffer {
@@ -265,10 +260,7 @@ export class HecWriter {
     const into = this.#into
     const length = into.length - this.#eventStart
     this.#generatedLeft -= length
-    // Inside valid JSON they stand between tokens only, where a space means the same.
-    for (let i = this.#eventStart; hasLineFeeds && i < into.length; i++) {
-      if (into.bytes[i] === LINE_FEED) into.bytes[i] = SPACE
-    }
+    if (hasLineFeeds) blankLineFeeds(into.bytes, this.#eventStart, into.length)
     into.bytes[into.length++] = LINE_FEED
     return length > bytesMax ? TOO_LARGE : WRITTEN
   }

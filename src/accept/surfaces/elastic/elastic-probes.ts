@@ -119,7 +119,7 @@ export function refusalByPath(exchange: Exchange, error: IngestError): Reply {
   return new ElasticReplies(exchange).error(error)
 }
 
-const OUR_PATHS = /^\/(?:v1|mcp|loki|services|healthz|readyz|ready|metrics)(?:\/|$)/
+const OUR_PATHS = /^\/(?:v1|mcp|loki\/api|services\/collector|healthz|readyz|ready|metrics)(?:\/|$)/
 
 function isOurPath(path: string): boolean {
   return OUR_PATHS.test(path)
