@@ -3,7 +3,7 @@
  * reason for each change. A string is judged as the string of an event that it would be; so there
  * is one way for samples of every form. Stores nothing.
  */
-import type { RedactionChange, RedactionPreview } from '../src/model/redaction.ts'
+import type { RedactionChange, RedactionPreview } from '../src/model/redact/redaction.ts'
 import { decodeDocument } from './decode/json-array.ts'
 import { PartOutcome } from './decode/part-outcome.ts'
 import { DecodedEvents } from './tape/decoded-events.ts'

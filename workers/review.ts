@@ -22,7 +22,7 @@ import type {
   ReviewedChange,
   ReviewedEvents,
   ReviewRequest,
-} from '../src/model/redaction.ts'
+} from '../src/model/redact/redaction.ts'
 import type { Evaluator } from './evaluate/evaluator.ts'
 import { Evaluators } from './evaluate/evaluators.ts'
 import { EventCursor } from './evaluate/event-cursor.ts'

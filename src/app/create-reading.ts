@@ -5,7 +5,7 @@
 
 import type { WaitingSegments } from '../materialize/waiting-segments.ts'
 import type { DamagedRead, RecordFormat, SegmentRead } from '../model/batch/segment-read.ts'
-import type { ReviewRequest } from '../model/redaction.ts'
+import type { ReviewRequest } from '../model/redact/redaction.ts'
 import type { WorkerPool } from '../pool/pool.ts'
 import { createLanes, ingestIsBusy, type Lanes } from '../read/lanes.ts'
 import type { PreviewRedaction } from '../read/redact-preview.ts'

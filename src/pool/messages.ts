@@ -5,7 +5,7 @@ import type { EncodedBatch, EncodedSegment } from '../model/batch/encoded-batch.
 import type { SchemaDelta } from '../model/batch/schema-delta.ts'
 import type { DamagedRead, RecordFormat, SegmentRead } from '../model/batch/segment-read.ts'
 import type { WatchedQueries } from '../model/batch/sieved-events.ts'
-import type { RedactionPreview, ReviewedEvents, ReviewRequest } from '../model/redaction.ts'
+import type { RedactionPreview, ReviewedEvents, ReviewRequest } from '../model/redact/redaction.ts'
 import type { SegmentPart } from '../model/stored-row.ts'
 
 /** What a worker gets when it starts. */

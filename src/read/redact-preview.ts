@@ -1,7 +1,7 @@
 /** Shows what redaction would do to a sample, using ingest's worker code; stores nothing. */
 import { IngestError, malformed } from '../errors.ts'
 import { EVENT_BYTES_MAX } from '../limits.ts'
-import type { RedactionPreview } from '../model/redaction.ts'
+import type { RedactionPreview } from '../model/redact/redaction.ts'
 
 /**
  * Runs in the pool, with redaction off where `redactFields` is false; undefined when ingest would

@@ -5,7 +5,7 @@ import type {
   ReviewCounts,
   ReviewedChange,
   ReviewedEvents,
-} from '../model/redaction.ts'
+} from '../model/redact/redaction.ts'
 
 type Mutable<T> = { -readonly [Name in keyof T]: T[Name] }
 

@@ -18,7 +18,7 @@ import {
 } from '../limits.ts'
 import type { SegmentRead } from '../model/batch/segment-read.ts'
 import type { EventId } from '../model/event-id.ts'
-import type { ReviewedEvents, ReviewQuery } from '../model/redaction.ts'
+import type { ReviewedEvents, ReviewQuery } from '../model/redact/redaction.ts'
 import type { SegmentId } from '../model/segment-id.ts'
 import type { SegmentInfo } from '../model/segment-place.ts'
 import type { StreamId } from '../model/stream.ts'

@@ -12,7 +12,7 @@ import {
 } from '../limits.ts'
 import { formatDuration, tryParseDuration } from '../model/duration.ts'
 import { isFieldPath, mayBeInArray } from '../model/field-path.ts'
-import { findPathFault, normalizePath } from '../model/redact-path.ts'
+import { findPathFault, normalizePath } from '../model/redact/redact-path.ts'
 import { formatTimeMs } from '../model/rfc3339.ts'
 import { SCHEMA_CAPS_DEFAULT, type SchemaCaps } from '../model/schema.ts'
 import { OTLP_CONTEXTS, type OtlpContextSetting, type Stream } from '../model/stream.ts'

@@ -1,6 +1,6 @@
 /** Reviews on real rows, with the worker's own pipeline in the pool's place. */
 import { LANE_WAITING_MAX } from '../../src/limits.ts'
-import type { ReviewedEvents, ReviewRequest } from '../../src/model/redaction.ts'
+import type { ReviewedEvents, ReviewRequest } from '../../src/model/redact/redaction.ts'
 import { SCHEMA_CAPS_DEFAULT } from '../../src/model/schema.ts'
 import { makeSegmentId, type SegmentId, segmentIdMs } from '../../src/model/segment-id.ts'
 import type { StreamId } from '../../src/model/stream.ts'

@@ -6,7 +6,7 @@ import {
   normalizePath,
   normalizePathSegment,
   normalizeSegment,
-} from '../../../src/model/redact-path.ts'
+} from '../../../src/model/redact/redact-path.ts'
 import { DENYLISTED_SEGMENTS } from '../../../workers/transform/names/secret-words.ts'
 
 /** What a name of the model says of strings, of numbers and of what holds others. */

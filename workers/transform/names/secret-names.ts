@@ -12,7 +12,7 @@
  *
  * Cold: keys are judged once per node of the trie, other names only where a kernel suspects one.
  */
-import { normalizeSegment } from '../../../src/model/redact-path.ts'
+import { normalizeSegment } from '../../../src/model/redact/redact-path.ts'
 import {
   ABOUT_WORDS,
   COUNTER_WORDS,

@@ -4,7 +4,7 @@
  * a search; the first two characters, which often name the vendor, are shown of long values only;
  * nothing of the end is shown.
  */
-import type { MaskedSample, SampleCharacters } from '../../../src/model/redaction.ts'
+import type { MaskedSample, SampleCharacters } from '../../../src/model/redact/redaction.ts'
 
 const QUOTE = 0x22
 const LENGTH_CLASSES = [8, 16, 32, 64, 128, 1_024] as const

@@ -5,14 +5,14 @@
  * Whether a key names a secret is judged by `secret-names.ts`. A key with dots is several
  * segments: `{"user.password":…}` is `{"user":{"password":…}}`, as everywhere. `redact_fields` are
  * compared by whole segments, lower case and without `-` and `_`, from the event's root; arrays
- * take no segment (`src/model/redact-path.ts`).
+ * take no segment (`src/model/redact/redact-path.ts`).
  *
  * A name of a secret may be a value as well: `{"name":"Authorization","value":…}`, and in arrays,
  * such as lists of headers and of a program's arguments. Nodes where that is possible have a flag
  * of their own, and strings there are checked (`listed-names.ts`). In pairs, only names that have a
  * value beside them in some object: most events have `name` somewhere.
  */
-import { normalizePathSegment, normalizeSegment } from '../../../src/model/redact-path.ts'
+import { normalizePathSegment, normalizeSegment } from '../../../src/model/redact/redact-path.ts'
 import { arena } from '../../kernel/arena.ts'
 import type { PathTrie } from '../../tape/path-trie.ts'
 import { ROOT } from '../../tape/path-trie.ts'

@@ -1,5 +1,5 @@
 /** What an `EventRedactor` would change in an event, change after change, each with its reason. */
-import type { RedactionReason } from '../../../src/model/redaction.ts'
+import type { RedactionReason } from '../../../src/model/redact/redaction.ts'
 import {
   REASON_DENYLISTED,
   REASON_LISTED,

@@ -1,7 +1,7 @@
 /** Goal: a path that would redact nothing is told from one that does, and what to write instead. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { findPathFault, normalizePath } from '../../src/model/redact-path.ts'
+import { findPathFault, normalizePath } from '../../../src/model/redact/redact-path.ts'
 
 test('spellings of one path are the same path', () => {
   for (const [one, other] of [

@@ -1,4 +1,4 @@
-import type { DamagedRead, SegmentRead } from './batch/segment-read.ts'
+import type { DamagedRead, SegmentRead } from '../batch/segment-read.ts'
 
 /** Events of stored segments, newest segment first, and the rules to apply to them. */
 export interface ReviewRequest {
