@@ -66,12 +66,16 @@ export async function load(page: Page, url: string): Promise<void> {
 
 /** Waits until the page shows `text` somewhere. Throws with what it shows when it does not. */
 export async function untilShown(page: Page, text: string, waitMs = 20_000): Promise<void> {
-  const wanted = JSON.stringify(text)
+  await untilTrue(page, `document.body.innerText.includes(${JSON.stringify(text)})`, waitMs)
+}
+
+/** Waits until `expression` is true in the page; the error shows what is on the page instead. */
+export async function untilTrue(page: Page, expression: string, waitMs = 20_000): Promise<void> {
   try {
-    await page.waitForFunction(`document.body.innerText.includes(${wanted})`, { timeout: waitMs })
+    await page.waitForFunction(expression, { timeout: waitMs })
   } catch (cause) {
     const shown = String(await page.evaluate('document.body.innerText')).slice(0, 2_000)
-    throw new Error(`the page does not show ${wanted}, but:\n${shown}`, { cause })
+    throw new Error(`the page at ${page.url()} has not ${expression}, but:\n${shown}`, { cause })
   }
 }
 

@@ -17,6 +17,7 @@ import {
   type Seen,
   signIn,
   untilShown,
+  untilTrue,
 } from '../../support/browser.ts'
 import { makeDataDir, removeDataDir, Service } from '../../support/service.ts'
 
@@ -88,7 +89,7 @@ test('a stream, a key with snippets, and a first event', options, async () => {
   await clickOn(page, 'Settings')
   await fillIn(page, 'Name', 'web-2')
   await clickOn(page, 'Save')
-  await page.waitForFunction("document.querySelector('h1')?.innerText === 'web-2'")
+  await untilTrue(page, "document.querySelector('h1')?.innerText === 'web-2'")
   const api = new Api(service)
   const stream = JSON.parse(await api.rest('/v1/streams/1'))
   assert.deepEqual([stream.name, stream.retention], ['web-2', '7d'])
@@ -118,7 +119,7 @@ test('what events hold is text on the page, never HTML', options, async () => {
   await load(page, `${service.url}/console/#/streams?name=nothing&sort=-events`)
   await untilShown(page, 'No stream has that in its name.')
   await fillIn(page, 'Filter streams by name', 'EB-')
-  await page.waitForFunction("document.querySelector('tbody td.number')?.innerText === '3'")
+  await untilTrue(page, "document.querySelector('tbody td.number')?.innerText === '3'")
   await page.waitForSelector('th[aria-sort=descending]')
   await page.click('.table tbody a')
   await clickOn(page, 'Usage')
@@ -156,7 +157,7 @@ test('Resolve says what changes and what stays, and only then does it', options,
   await untilShown(page, '▲ conflict')
   await clickOn(page, 'Resolve…')
   await clickOn(page, 'Keep string, forget integer')
-  await page.waitForFunction("!document.body.innerText.includes('▲ conflict')")
+  await untilTrue(page, "!document.body.innerText.includes('▲ conflict')")
 })
 
 test('redaction shows what it would store, as one types', options, async () => {
