@@ -6,6 +6,7 @@ import { Dialog } from '../parts/dialog.tsx'
 import { Failure } from '../parts/failure.tsx'
 import { CheckField, TextField } from '../parts/form.tsx'
 import { tell } from '../parts/notices.tsx'
+import { useSubmit } from '../parts/submit.ts'
 import {
   CHANNEL_KINDS,
   type ChannelField,
@@ -30,25 +31,19 @@ export function ChannelForm({ replaced, names, onSaved, onClose }: FormProps) {
   const name = useSignal(replaced?.name ?? '')
   const kindName = useSignal(replaced?.kind ?? CHANNEL_KINDS[0]!.kind)
   const typed = useSignal<Typed>({})
-  const failure = useSignal<string | undefined>(undefined)
   const kind = CHANNEL_KINDS.find((one) => one.kind === kindName.value) ?? CHANNEL_KINDS[0]!
   const isTaken = replaced === undefined && names.includes(name.value.trim())
-  const save = async (event: Event) => {
-    event.preventDefault()
-    try {
-      const path = `alerts/channels/${encodeURIComponent(name.value.trim())}`
-      await call(path, { method: 'PUT', body: channelBody(kind, typed.value) })
-      tell('The channel is saved')
-      onSaved()
-      onClose()
-    } catch (cause) {
-      failure.value = failureText(cause)
-    }
-  }
+  const { onSubmit, isBusy, failure } = useSubmit(async () => {
+    const path = `alerts/channels/${encodeURIComponent(name.value.trim())}`
+    await call(path, { method: 'PUT', body: channelBody(kind, typed.value) })
+    tell('The channel is saved')
+    onSaved()
+    onClose()
+  })
   const title = replaced === undefined ? 'New channel' : `Replace ${visibleLine(replaced.name)}`
   return (
     <Dialog title={title} onClose={onClose}>
-      <form onSubmit={(event) => void save(event)}>
+      <form onSubmit={onSubmit}>
         {replaced === undefined && (
           <TextField
             label="Name"
@@ -80,12 +75,12 @@ export function ChannelForm({ replaced, names, onSaved, onClose }: FormProps) {
           />
         ))}
         {kind.kind !== 'heartbeat' && <Preview key={kind.kind} kind={kind} typed={typed.value} />}
-        {failure.value !== undefined && <Failure text={failure.value} />}
+        {failure !== undefined && <Failure text={failure} />}
         <div class="buttons">
           <button type="button" onClick={onClose}>
             Cancel
           </button>
-          <button type="submit" class="primary" disabled={isTaken}>
+          <button type="submit" class="primary" disabled={isTaken || isBusy}>
             Save channel
           </button>
         </div>

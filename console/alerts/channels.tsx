@@ -7,7 +7,7 @@ import { useLoaded } from '../base/loaded.ts'
 import { may } from '../base/rights.ts'
 import { closeDialog, openDialog, route } from '../base/route.ts'
 import { isolated } from '../base/shown-value.ts'
-import { Dialog } from '../parts/dialog.tsx'
+import { Confirm } from '../parts/confirm.tsx'
 import { Failure } from '../parts/failure.tsx'
 import { tell } from '../parts/notices.tsx'
 import { ChannelForm } from './channel-form.tsx'
@@ -221,29 +221,19 @@ interface DeleteProps {
 }
 
 function DeleteDialog({ channel: { name }, onDeleted, onClose }: DeleteProps) {
-  const failure = useSignal<string | undefined>(undefined)
   const remove = async () => {
-    try {
-      await call(`alerts/channels/${name}`, { method: 'DELETE' })
-      tell(`${isolated(visibleLine(name))} is deleted`)
-      onDeleted()
-      onClose()
-    } catch (cause) {
-      failure.value = failureText(cause)
-    }
+    await call(`alerts/channels/${name}`, { method: 'DELETE' })
+    tell(`${isolated(visibleLine(name))} is deleted`)
+    onDeleted()
   }
   return (
-    <Dialog title={`Delete ${visibleLine(name)}?`} onClose={onClose}>
+    <Confirm
+      title={`Delete ${visibleLine(name)}?`}
+      does="Delete channel"
+      run={remove}
+      onClose={onClose}
+    >
       <p>What waits for it is given up, and rules that name it tell it no more.</p>
-      {failure.value !== undefined && <Failure text={failure.value} />}
-      <div class="buttons">
-        <button type="button" onClick={onClose}>
-          Cancel
-        </button>
-        <button type="button" class="danger" onClick={() => void remove()}>
-          Delete channel
-        </button>
-      </div>
-    </Dialog>
+    </Confirm>
   )
 }

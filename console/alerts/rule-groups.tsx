@@ -2,12 +2,12 @@
 import { type Signal, useSignal } from '@preact/signals'
 import { visibleLine } from '../../src/language/visible-text.ts'
 import { tryParseDuration } from '../../src/model/duration.ts'
-import { call, failureText } from '../base/api.ts'
+import { call } from '../base/api.ts'
 import { formatAgo, formatOf } from '../base/format.ts'
 import { may } from '../base/rights.ts'
 import { href } from '../base/route.ts'
 import { shownValue } from '../base/shown-value.ts'
-import { tell } from '../parts/notices.tsx'
+import { useTold } from '../parts/submit.ts'
 import { figureText, type GroupState, type GroupValues, type RuleInfo, rulePath } from './rule.ts'
 import { groupMatchers, matchersParam } from './silence.ts'
 import { GroupSign } from './state-sign.tsx'
@@ -124,20 +124,18 @@ function silenceAddress(rule: RuleInfo, group: GroupValues): string {
 
 /** It is told no more until it is resolved. */
 function Acknowledge({ rule, state, turn }: Omit<RowProps, 'all'>) {
-  if (state.state !== 'firing') return null
   const isDone = Boolean(state.acknowledged)
-  const change = async () => {
-    try {
+  const { onClick, isBusy } = useTold(
+    async () => {
       await call(`${rulePath(rule)}/groups/${state.fingerprint}/acknowledge`, {
         method: isDone ? 'DELETE' : 'POST',
         ...(!isDone && { body: {} }),
       })
-      tell(isDone ? 'It is told again' : 'It is told no more until it is resolved')
-    } catch (cause) {
-      tell(failureText(cause) ?? '', true)
-    }
-    turn.value++
-  }
+      return isDone ? 'It is told again' : 'It is told no more until it is resolved'
+    },
+    () => turn.value++,
+  )
+  if (state.state !== 'firing') return null
   return (
     <button
       type="button"
@@ -145,7 +143,8 @@ function Acknowledge({ rule, state, turn }: Omit<RowProps, 'all'>) {
       aria-label={`${isDone ? 'Take back the acknowledgement of' : 'Acknowledge'} ${visibleLine(
         groupText(state.group),
       )}`}
-      onClick={() => void change()}
+      disabled={isBusy}
+      onClick={onClick}
     >
       {isDone ? 'Take back' : 'Acknowledge'}
     </button>

@@ -1,15 +1,16 @@
 /** One rule: what it does now, what it did, why, and what can be done about it. */
 import { type Signal, useSignal } from '@preact/signals'
 import { visibleLine } from '../../src/language/visible-text.ts'
-import { call, callJson, failureText } from '../base/api.ts'
+import { call, callJson } from '../base/api.ts'
 import { formatAgo } from '../base/format.ts'
 import { type Loaded, useLoaded } from '../base/loaded.ts'
 import { may, ownToken } from '../base/rights.ts'
 import { closeDialog, go, href, openDialog, route, setParams } from '../base/route.ts'
 import { isolated } from '../base/shown-value.ts'
-import { Dialog } from '../parts/dialog.tsx'
+import { Confirm } from '../parts/confirm.tsx'
 import { Failure } from '../parts/failure.tsx'
 import { tell } from '../parts/notices.tsx'
+import { useTold } from '../parts/submit.ts'
 import { DeadOfRule } from './messages.tsx'
 import {
   changeRule,
@@ -111,15 +112,13 @@ function Page({ loaded: { failure }, shown: { rule, groups }, turn }: PageProps)
 
 function Heading({ rule, turn }: { rule: RuleInfo; turn: Signal<number> }) {
   const isDeleting = route.value.params.get('dialog') === 'delete'
-  const pause = async () => {
-    try {
+  const pause = useTold(
+    async () => {
       await changeRule(rule, { ...settingsOf(rule), paused: !rule.paused })
-      tell(`${isolated(visibleLine(rule.name))} ${rule.paused ? 'goes on' : 'is paused'}`)
-    } catch (cause) {
-      tell(failureText(cause) ?? '', true)
-    }
-    turn.value++
-  }
+      return `${isolated(visibleLine(rule.name))} ${rule.paused ? 'goes on' : 'is paused'}`
+    },
+    () => turn.value++,
+  )
   return (
     <div class="heading">
       <h1>
@@ -132,7 +131,7 @@ function Heading({ rule, turn }: { rule: RuleInfo; turn: Signal<number> }) {
           <button type="button" onClick={() => setParams({ edit: '1' })}>
             Edit
           </button>
-          <button type="button" onClick={() => void pause()}>
+          <button type="button" disabled={pause.isBusy} onClick={pause.onClick}>
             {rule.paused ? 'Resume' : 'Pause'}
           </button>
         </>
@@ -187,28 +186,19 @@ function Meaning({ rule }: { rule: RuleInfo }) {
 }
 
 function DeleteDialog({ rule, onClose }: { rule: RuleInfo; onClose: () => void }) {
-  const failure = useSignal<string | undefined>(undefined)
   const remove = async () => {
-    try {
-      await call(rulePath(rule), { method: 'DELETE' })
-      tell(`${isolated(visibleLine(rule.name))} is deleted`)
-      go(href('alerts'), 'replace')
-    } catch (cause) {
-      failure.value = failureText(cause)
-    }
+    await call(rulePath(rule), { method: 'DELETE' })
+    tell(`${isolated(visibleLine(rule.name))} is deleted`)
   }
   return (
-    <Dialog title={`Delete ${visibleLine(rule.name)}?`} onClose={onClose}>
+    <Confirm
+      title={`Delete ${visibleLine(rule.name)}?`}
+      does="Delete rule"
+      run={remove}
+      onDone={() => go(href('alerts'), 'replace')}
+      onClose={onClose}
+    >
       <p>What fires is resolved, and that is told. Nobody can undo it.</p>
-      {failure.value !== undefined && <Failure text={failure.value} />}
-      <div class="buttons">
-        <button type="button" onClick={onClose}>
-          Cancel
-        </button>
-        <button type="button" class="danger" onClick={() => void remove()}>
-          Delete rule
-        </button>
-      </div>
-    </Dialog>
+    </Confirm>
   )
 }

@@ -3,7 +3,6 @@ import { callJson } from '../base/api.ts'
 import type { Clock } from '../base/clock.ts'
 import { formatCount } from '../base/format.ts'
 import { may, ownToken } from '../base/rights.ts'
-import { route } from '../base/route.ts'
 
 export interface Relative {
   readonly fn?: string
@@ -189,10 +188,4 @@ export function figureText(value: number | null): string {
 export function isCounting({ aggregate: { fn }, relative_to: relative }: RuleSettings): boolean {
   if (relative !== undefined) return false
   return fn === 'count' || fn === 'rate' || fn === 'uniq'
-}
-
-/** The parameters of the address that say which list of rules is looked at. */
-export function listParams() {
-  const { params } = route.value
-  return { name: params.get('name') ?? undefined }
 }

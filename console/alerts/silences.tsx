@@ -11,6 +11,7 @@ import { Dialog } from '../parts/dialog.tsx'
 import { Failure } from '../parts/failure.tsx'
 import { Field, TextField } from '../parts/form.tsx'
 import { tell } from '../parts/notices.tsx'
+import { useSubmit } from '../parts/submit.ts'
 import { Tabs } from '../parts/tabs.tsx'
 import { matcherText, readMatchers, type SilenceInfo } from './silence.ts'
 
@@ -134,29 +135,23 @@ function SilenceForm({ onSaved }: { onSaved: () => void }) {
   const matchers = useSignal(route.value.params.get('matchers') ?? '')
   const lasts = useSignal<string>('1h')
   const comment = useSignal('')
-  const failure = useSignal<string | undefined>(undefined)
   const close = () => {
     closeDialog('silence')
     if (route.value.params.has('matchers')) setParams({ matchers: undefined }, 'replace')
   }
-  const save = async (event: Event) => {
-    event.preventDefault()
-    try {
-      const ms = tryParseDuration(lasts.value.trim())
-      if (ms === undefined) throw new Error('It lasts for a time such as 4h')
-      const to = new Date(Date.now() + ms).toISOString()
-      const body = { matchers: readMatchers(matchers.value), to, comment: comment.value.trim() }
-      await call('alerts/silences', { method: 'POST', body })
-      tell('Silenced')
-      close()
-      onSaved()
-    } catch (cause) {
-      failure.value = failureText(cause)
-    }
-  }
+  const { onSubmit, isBusy, failure } = useSubmit(async () => {
+    const ms = tryParseDuration(lasts.value.trim())
+    if (ms === undefined) throw new Error('It lasts for a time such as 4h')
+    const to = new Date(Date.now() + ms).toISOString()
+    const body = { matchers: readMatchers(matchers.value), to, comment: comment.value.trim() }
+    await call('alerts/silences', { method: 'POST', body })
+    tell('Silenced')
+    close()
+    onSaved()
+  })
   return (
     <Dialog title="New silence" onClose={close}>
-      <form onSubmit={(event) => void save(event)}>
+      <form onSubmit={onSubmit}>
         <TextField
           label="Alerts with all of these labels"
           lines={3}
@@ -199,12 +194,12 @@ function SilenceForm({ onSaved }: { onSaved: () => void }) {
             comment.value = text
           }}
         />
-        {failure.value !== undefined && <Failure text={failure.value} />}
+        {failure !== undefined && <Failure text={failure} />}
         <div class="buttons">
           <button type="button" onClick={close}>
             Cancel
           </button>
-          <button type="submit" class="primary">
+          <button type="submit" class="primary" disabled={isBusy}>
             Silence
           </button>
         </div>

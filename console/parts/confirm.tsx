@@ -9,15 +9,17 @@ interface ConfirmProps {
   readonly does: string
   /** Closed afterwards, unless it rejects. */
   readonly run: () => Promise<void>
+  /** In place of `onClose`, once it is done. */
+  readonly onDone?: () => void
   readonly onClose: () => void
   readonly children: ComponentChildren
 }
 
 /** What nobody can undo is asked for once more; the focus is not at the button that does it. */
-export function Confirm({ title, does, run, onClose, children }: ConfirmProps) {
+export function Confirm({ title, does, run, onClose, onDone = onClose, children }: ConfirmProps) {
   const { onSubmit, isBusy, failure } = useSubmit(async () => {
     await run()
-    onClose()
+    onDone()
   })
   return (
     <Dialog title={title} onClose={onClose}>

@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { failureText } from '../base/api.ts'
+import { tell } from './notices.tsx'
 
 /**
  * What a form does, or a button that changes something: once at a time, as who presses Enter twice
@@ -25,4 +26,20 @@ export function useSubmit(run: () => Promise<void>) {
     void submit()
   }
   return { onSubmit, isBusy: isBusy.value, failure: failure.value }
+}
+
+/**
+ * What a button does that tells what came of it, once at a time. `run` says what is told; `after`
+ * is called in any case.
+ */
+export function useTold(run: () => Promise<string>, after: () => void) {
+  const { onSubmit, isBusy } = useSubmit(async () => {
+    try {
+      tell(await run())
+    } catch (cause) {
+      tell(failureText(cause) ?? '', true)
+    }
+    after()
+  })
+  return { onClick: onSubmit, isBusy }
 }

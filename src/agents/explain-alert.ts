@@ -181,7 +181,11 @@ async function events(
   if (!hasScope(principal, 'events:read')) {
     return [...parts, '"samples":null,"samples_hint":"that takes the scope events:read"']
   }
-  const read = await deps.alerts.streamsOf(rule)
+  const read = await tryStreams(deps, rule)
+  // Of an owner without rights, or a stream that is gone; the rest is worth telling.
+  if (typeof read === 'string') {
+    return [...parts, `"samples":null,"samples_hint":${JSON.stringify(read)}`]
+  }
   const streams = one === undefined ? read : read.filter(({ streamId }) => String(streamId) === one)
   return await deps.queries.run(principal.tokenId, signal, async () => {
     const [samples, changes] = await Promise.all([
@@ -191,6 +195,19 @@ async function events(
     const shown = fitRows(samples, SAMPLES_CHARS_MAX)
     return [...parts, `"samples":[${shown.json}]`, `"changed":${changes}`]
   })
+}
+
+/** The streams of the rule, or why there are none to read. */
+async function tryStreams(
+  { alerts }: ExplainAlertDeps,
+  rule: Rule,
+): Promise<readonly Stream[] | string> {
+  try {
+    return await alerts.streamsOf(rule)
+  } catch (cause) {
+    if (cause instanceof IngestError) return cause.message
+    throw cause
+  }
 }
 
 interface AskedEvents {

@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { explainAlertTool } from '../../src/agents/explain-alert.ts'
 import { listAlertsTool } from '../../src/agents/list-alerts.ts'
 import { readRuleSettings } from '../../src/alerts/rule-settings.ts'
+import { IngestError } from '../../src/errors.ts'
 import { MCP_RESULT_CHARS_MAX } from '../../src/limits.ts'
 import type { Principal } from '../../src/model/stream.ts'
 import type { Lane } from '../../src/read/lane.ts'
@@ -112,4 +113,19 @@ test('an explanation fits; without the right to read events it has none', async 
   assert.match(told.samples_hint, /events:read/)
   await assert.rejects(tool.run(call({ rule: 'rule-1', group: 'ffff' })), /no such group/)
   await assert.rejects(tool.run(call({ rule: 'none' })), /no rule/)
+})
+
+test('an owner who has lost his rights costs the samples, and nothing else', async () => {
+  const deps = depsOf([ruleOf(1)])
+  const streamsOf = async () => {
+    throw new IngestError('forbidden', 'no valid token of the owner may read events any more')
+  }
+  const tool = explainAlertTool({ ...deps, alerts: { ...deps.alerts, streamsOf } } as never)
+  const reader = { ...principal, scopes: new Set(['alerts:read', 'events:read']) }
+  const told = JSON.parse(
+    await tool.run({ ...(call({ rule: 'rule-1' }) as object), principal: reader } as never),
+  )
+  assert.equal(told.fired.value, 7)
+  assert.equal(told.samples, null)
+  assert.match(told.samples_hint, /may read events any more/)
 })
