@@ -70,7 +70,7 @@ const WORKER_ROOMS = [
 const ACCEPT = [...SUPPORT, 'src/accept/']
 const ACCEPT_ROOMS = ['src/accept/framing/', 'src/accept/admission/', 'src/accept/batching/']
 
-const ALERT_ROOMS = ['src/alerts/channels/', 'src/alerts/messages/']
+const ALERT_ROOMS = ['src/alerts/asking/', 'src/alerts/channels/', 'src/alerts/messages/']
 
 /** What surfaces of reading call: routes and the tools of agents alike. */
 const USE_CASES = [
@@ -160,6 +160,10 @@ const TABLE: readonly (readonly [path: string, allowed: readonly string[]])[] = 
   [
     'src/alerts/messages/',
     [...LEAVES, 'src/api/', 'src/read/aggregate/', 'src/read/search/', 'src/alerts/'],
+  ],
+  [
+    'src/alerts/asking/',
+    [...LEAVES, 'src/api/', 'src/read/', 'src/read/aggregate/', 'src/alerts/'],
   ],
   ['src/alerts/channels/', [...LEAVES, 'src/api/', 'src/alerts/', 'src/alerts/messages/']],
   ['src/alerts/', [...LEAVES, 'src/api/', 'src/read/', 'src/read/aggregate/', ...ALERT_ROOMS]],

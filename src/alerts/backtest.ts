@@ -7,7 +7,7 @@ import { malformed } from '../errors.ts'
 import { ALERT_BACKTEST_WINDOWS_MAX, QUERY_MS_MAX } from '../limits.ts'
 import type { Stream } from '../model/stream.ts'
 import type { RuleSettings } from '../store/alerts/rule.ts'
-import { type AskDeps, askWindows, NotYetError, RemovedError } from './ask-windows.ts'
+import { type AskDeps, askWindows, NotYetError, RemovedError } from './asking/ask-windows.ts'
 import {
   decideWindow,
   type GroupTransition,

@@ -15,19 +15,16 @@ import { IngestError } from '../errors.ts'
 import { CLOCK_LEAD_MS_MAX, QUERY_MS_MAX } from '../limits.ts'
 import type { Stream } from '../model/stream.ts'
 import type { Closed } from '../store/alerts/closing-store.ts'
-import type { DecisionStore, NewDecision, StoredWindow } from '../store/alerts/decision-store.ts'
+import type { DecisionStore, RuleDecision, StoredWindow } from '../store/alerts/decision-store.ts'
 import type { Rule } from '../store/alerts/rule.ts'
 import { StoreError, storeFault } from '../store/store-error.ts'
-import {
-  ASKED_TOGETHER_MAX,
-  type AskDeps,
-  askWindows,
-  NotYetError,
-  RemovedError,
-} from './ask-windows.ts'
-import { AskingTurns } from './asking-turns.ts'
-import type { Memories } from './decide-window.ts'
-import { isOverdue, judgedOf, questionOf, taskOf } from './rule-settings.ts'
+import { type AskDeps, askWindows, NotYetError, RemovedError } from './asking/ask-windows.ts'
+import { AskingTurns } from './asking/asking-turns.ts'
+import { bundlesOf, bySearch, type Due } from './asking/bundles.ts'
+import { countEvents } from './asking/count-events.ts'
+import { questionOf } from './asking/joint-request.ts'
+import type { SeenWindow } from './decide-window.ts'
+import { isOverdue, taskOf } from './rule-settings.ts'
 import { decisionOf, gapOf, memoriesOf } from './stored-decision.ts'
 import { lastEnd, planWindows, type WindowPlan } from './windows.ts'
 
@@ -39,6 +36,8 @@ const DUE_RULES_MAX = 2_000
 const ASKED_AT_ONCE = 4
 const RETRY_MS_MIN = 1_000
 const RETRY_MS_MAX = 60_000
+/** Of windows that rules about different searches are asked about at once. */
+const TOGETHER_EVENTS_MAX = 1_000_000
 
 export interface EvaluatorObserver {
   readonly onWorker: (isWorker: boolean) => void
@@ -74,28 +73,20 @@ export interface EvaluatorParts {
   readonly roundMs?: number
 }
 
-/** A rule with the windows to decide now. */
-interface Due {
-  rule: Rule
-  memories: Memories
-  readonly ends: readonly number[]
-  readonly streams: readonly Stream[]
-  /** `judgedOf` it. */
-  readonly judged: string
-}
-
 /** When a round began: by PostgreSQL's clock and by the monotonic one. */
 interface RoundTime {
   readonly nowMs: number
   readonly monotonicMs: number
+  /** See `isLight`. */
+  readonly counted: Map<string, Promise<number>>
 }
 
 export class Evaluator {
   readonly #parts: EvaluatorParts
   readonly #stopping = new AbortController()
   readonly #turns: AskingTurns<{ readonly bundle: readonly Due[]; readonly time: RoundTime }>
-  /** Rules that are being decided, or wait for their turn. */
-  readonly #busy = new Set<number>()
+  /** Rules that are being decided, or wait for their turn, by their ids. */
+  readonly #busy = new Map<number, Rule>()
   #running: Promise<unknown> = Promise.resolve()
   #wasWorker = false
   #failures = 0
@@ -157,11 +148,14 @@ export class Evaluator {
     if (isWorker !== this.#wasWorker) observer.onWorker(isWorker)
     this.#wasWorker = isWorker
     if (!isWorker) return false
-    const { nowMs, rules } = await decisions.readDue(DUE_RULES_MAX)
-    const time = { nowMs, monotonicMs: performance.now() }
-    observer.onLag(lagOf(rules, nowMs))
-    const idle = rules.filter(({ ruleId }) => !this.#busy.has(ruleId))
-    if (idle.length === 0) return rules.length > 0
+    const busy = [...this.#busy.values()]
+    const { nowMs, rules: idle } = await decisions.readDue(
+      DUE_RULES_MAX,
+      busy.map(({ ruleId }) => ruleId),
+    )
+    const time = { nowMs, monotonicMs: performance.now(), counted: new Map() }
+    observer.onLag(lagOf([...busy, ...idle], nowMs))
+    if (idle.length === 0) return busy.length > 0
     const closed = await this.#close(idle, nowMs)
     if (closed === undefined) return true
     const due: Due[] = []
@@ -169,7 +163,7 @@ export class Evaluator {
     for (const rule of idle) due.push(...(await this.#prepare(rule, closed, time, streamsOf)))
     await this.#remember(due)
     for (const bundle of bundlesOf(due)) {
-      for (const { rule } of bundle) this.#busy.add(rule.ruleId)
+      for (const { rule } of bundle) this.#busy.set(rule.ruleId, rule)
       this.#turns.add({ bundle, time }, bundle[0]!.rule.failures > 0)
     }
     return true
@@ -219,8 +213,8 @@ export class Evaluator {
       const streams = await streamsOf(rule)
       const at = await this.#giveUp(rule, plan.gap, 'too much was due')
       if (at === undefined) return []
-      const judged = judgedOf(at.settings)
-      return [{ rule: at, ends: plan.ends, streams, judged, memories: new Map() }]
+      const question = JSON.stringify(questionOf(at.settings))
+      return [{ rule: at, ends: plan.ends, streams, question, memories: new Map() }]
     } catch (cause) {
       await this.#fail(rule, cause, time)
       return []
@@ -230,7 +224,10 @@ export class Evaluator {
   /** The rule behind the gap; undefined when it was changed meanwhile. */
   async #giveUp(rule: Rule, gap: WindowPlan['gap'], reason: string): Promise<Rule | undefined> {
     if (gap === undefined) return rule
-    if (!(await this.#decide(rule, gapOf(gap, reason), 0))) return undefined
+    const decision = gapOf(gap, reason)
+    const made = await this.#parts.decisions.decide([{ rule, decision }])
+    if (made.size === 0) return undefined
+    this.#parts.observer.onDecided(decision.window.outcome, 0)
     return { ...rule, cursorMs: gap.untilMs, isTold: false }
   }
 
@@ -240,39 +237,105 @@ export class Evaluator {
     for (const each of due) each.memories = memoriesOf(states.get(each.rule.ruleId) ?? [])
   }
 
-  /** Of rules that ask the same. */
+  /** Rules about several searches are asked at once where that is cheap, and apart where not. */
   async #decideAll(bundle: readonly Due[], time: RoundTime): Promise<void> {
-    const first = bundle[0]!
-    let left = [...bundle]
-    const { streams, ends } = first
-    const byJudged = new Map(bundle.map(({ judged, rule }) => [judged, rule.settings]))
-    const rules = [...byJudged.values()]
-    const places = new Map([...byJudged.keys()].map((judged, place) => [judged, place]))
-    const question = { rules, streams, ends, timeoutMs: QUERY_MS_MAX }
+    let left = bundle
+    if (bySearch(bundle).length > 1 && (await this.#isLight(bundle, time))) {
+      left = await this.#decideTogether(bundle, time, true)
+    }
+    for (const some of bySearch(left)) await this.#decideTogether(some, time, false)
+  }
+
+  /**
+   * Whether the windows are small: then most of what a statement costs is that it is one. Of large
+   * ones a search reads only what an index leaves it, and of many it would be all of them.
+   */
+  async #isLight(bundle: readonly Due[], { counted }: RoundTime): Promise<boolean> {
+    const { streams, ends, rule } = bundle[0]!
+    const { windowMs } = taskOf(rule.settings)
+    const range = { fromMs: ends[0]! - windowMs, endMs: ends.at(-1)! }
+    const asked = { streams, ...range, timeBasis: rule.settings.time_basis }
+    const key = JSON.stringify([streams.map(({ streamId }) => streamId), range, asked.timeBasis])
+    const { signal } = this.#stopping
+    const count =
+      counted.get(key) ??
+      countEvents(this.#parts.ask, asked, signal).catch(() => Number.POSITIVE_INFINITY)
+    counted.set(key, count)
+    return (await count) <= TOGETHER_EVENTS_MAX
+  }
+
+  /**
+   * Window by window. With `isTry` returns those that have to be asked apart, as not all could be
+   * answered at once.
+   */
+  async #decideTogether(
+    bundle: readonly Due[],
+    time: RoundTime,
+    isTry: boolean,
+  ): Promise<readonly Due[]> {
+    let left = bundle
+    const { streams, ends } = bundle[0]!
+    const dueEnds = ends.filter((end) => end > bundle[0]!.rule.cursorMs)
     try {
+      const rules = bundle.map(({ rule }) => rule.settings)
+      const question = { rules, streams, ends: dueEnds, timeoutMs: QUERY_MS_MAX }
       for await (const all of askWindows(this.#parts.ask, question, this.#stopping.signal)) {
-        const next: Due[] = []
-        for (const due of left) {
-          const seen = all[places.get(due.judged)!]!
-          const { decision, memories } = decisionOf(due.rule, due.memories, seen)
-          const overMs = seen.endMs + due.rule.delayMs
-          const lateMs = time.nowMs + performance.now() - time.monotonicMs - overMs
-          if (!(await this.#decide(due.rule, decision, lateMs))) continue
-          const rule = { ...due.rule, cursorMs: seen.endMs, isTold: false, failures: 0 }
-          next.push({ ...due, rule, memories })
-        }
-        left = next
+        const seen = new Map(bundle.map(({ rule }, at) => [rule.ruleId, all[at]!]))
+        left = await this.#decide(left, seen, time)
         if (left.length === 0 || this.#stopping.signal.aborted) break
       }
     } catch (cause) {
-      for (const { rule, ends } of left) await this.#leave(rule, ends, cause, time)
+      const isEarly = cause instanceof NotYetError || cause instanceof RemovedError
+      if (isTry && !isEarly) return left
+      for (const { rule } of left) await this.#leave(rule, ends, cause, time)
     }
+    return []
   }
 
-  async #decide(rule: Rule, decision: NewDecision, lateMs: number): Promise<boolean> {
-    const isDecided = await this.#parts.decisions.decide(rule, decision)
-    if (isDecided) this.#parts.observer.onDecided(decision.window.outcome, Math.max(0, lateMs))
-    return isDecided
+  /** One window of each. Returns those that go on, as they are then. */
+  async #decide(
+    bundle: readonly Due[],
+    seen: ReadonlyMap<number, SeenWindow>,
+    time: RoundTime,
+  ): Promise<Due[]> {
+    const decided = bundle.map((due) => {
+      const window = seen.get(due.rule.ruleId)!
+      return { due, rule: due.rule, ...decisionOf(due.rule, due.memories, window) }
+    })
+    const made = await this.#store(decided, time)
+    return decided.flatMap((each) => {
+      if (!made.has(each)) return []
+      const { due, decision, memories } = each
+      const { outcome, untilMs } = decision.window
+      const overMs = untilMs + due.rule.delayMs
+      const lateMs = time.nowMs + performance.now() - time.monotonicMs - overMs
+      this.#parts.observer.onDecided(outcome, Math.max(0, lateMs))
+      const rule = { ...due.rule, cursorMs: untilMs, isTold: false, failures: 0 }
+      return [{ ...due, rule, memories }]
+    })
+  }
+
+  /** Some rules in a transaction; one by one where one of them cannot be stored. */
+  async #store(
+    decisions: readonly RuleDecision[],
+    time: RoundTime,
+  ): Promise<ReadonlySet<RuleDecision>> {
+    const { decisions: store } = this.#parts
+    const made = new Set<RuleDecision>()
+    for (const some of batchesOf(decisions)) {
+      try {
+        for (const each of await store.decide(some)) made.add(each)
+      } catch (cause) {
+        if (some.length === 1 || !isOfData(cause)) throw cause
+        for (const each of some) {
+          await store.decide([each]).then(
+            (one) => one.size > 0 && made.add(each),
+            (reason) => this.#fail(each.rule, reason, time),
+          )
+        }
+      }
+    }
+    return made
   }
 
   /** Its next window could not be decided. */
@@ -335,33 +398,28 @@ function lagOf(rules: readonly Rule[], nowMs: number): number {
   }, 0)
 }
 
-/** Rules that ask the same of the same windows are asked together. */
-function bundlesOf(due: readonly Due[]): Due[][] {
-  const bundles = new Map<string, Due[]>()
-  for (const each of due) {
-    const streamIds = each.streams.map(({ streamId }) => streamId)
-    const hasFailed = each.rule.failures > 0
-    const question = questionOf(each.rule.settings)
-    const key = JSON.stringify([question, streamIds, each.ends[0], hasFailed])
-    const bundle = bundles.get(key)
-    if (bundle === undefined) bundles.set(key, [each])
-    else bundle.push(each)
+/** What is decided at once, and of how many groups, if one rule has not more. */
+const BATCH_RULES_MAX = 100
+const BATCH_STATES_MAX = 2_000
+
+function batchesOf(decisions: readonly RuleDecision[]): RuleDecision[][] {
+  const batches: RuleDecision[][] = []
+  let states = 0
+  for (const each of decisions) {
+    const { changed, forgotten } = each.decision
+    states += changed.length + forgotten.length
+    const last = batches.at(-1)
+    if (last === undefined || last.length === BATCH_RULES_MAX || states > BATCH_STATES_MAX) {
+      states = changed.length + forgotten.length
+      batches.push([each])
+    } else last.push(each)
   }
-  return [...bundles.values()].flatMap(splitBundle)
+  return batches
 }
 
-/** Into as many as have few enough aggregates. */
-function splitBundle(bundle: Due[]): Due[][] {
-  const places = new Map<string, number>()
-  const parts: Due[][] = []
-  for (const each of bundle) {
-    const place = places.get(each.judged) ?? places.size
-    places.set(each.judged, place)
-    const part = Math.floor(place / ASKED_TOGETHER_MAX)
-    parts[part] ??= []
-    parts[part].push(each)
-  }
-  return parts
+/** It is of what was to be stored, and not of the session or the store. */
+function isOfData(cause: unknown): boolean {
+  return cause instanceof StoreError && !cause.retryable && cause.kind !== 'lease_lost'
 }
 
 /** For people, without anything of events. */

@@ -7,7 +7,7 @@ import { ALERT_LATE_LOOK_MS, QUERY_MS_MAX } from '../limits.ts'
 import type { Stream } from '../model/stream.ts'
 import type { DecisionStore, OpenWindow } from '../store/alerts/decision-store.ts'
 import type { Rule } from '../store/alerts/rule.ts'
-import { type AskDeps, askWindows, NotYetError, RemovedError } from './ask-windows.ts'
+import { type AskDeps, askWindows, NotYetError, RemovedError } from './asking/ask-windows.ts'
 import { decideWindow, type SeenWindow } from './decide-window.ts'
 import { taskOf } from './rule-settings.ts'
 

@@ -16,7 +16,7 @@ import { AGGREGATE_PROPERTIES, readAggregateRequest } from '../read/aggregate/ag
 import type { ReadMembers } from '../read/read-request.ts'
 import { QUERY_TEXT, READ_PROPERTIES, STREAMS } from '../read/schemas.ts'
 import type { Rule, RuleSettings } from '../store/alerts/rule.ts'
-import { isOfSmall, OPERATORS } from './condition.ts'
+import { OPERATORS } from './condition.ts'
 import { type Judgement, NO_DATA } from './decide-window.ts'
 import { assertRelative } from './relative-to.ts'
 
@@ -239,7 +239,7 @@ export function problemOf(settings: RuleSettings): string | undefined {
 }
 
 /** Not what anybody calls an aggregate. */
-export const DIVISOR = 'relative to'
+const DIVISOR = 'relative to'
 
 /** Of the query that asks for one window. */
 export function windowMembers(
@@ -258,23 +258,13 @@ export function windowMembers(
   }
 }
 
-/** Rules that have it in common are asked together, whatever they judge, and how. */
-export function questionOf(settings: RuleSettings): readonly unknown[] {
-  const { query, group_by: groupBy, window, every, time_basis: basis, delay } = settings
-  return [query, groupBy, window, every, basis, delay, settings.relative_to]
-}
-
-/** What is judged: rules with another one in common have another aggregate. */
-export function judgedOf({ aggregate, condition }: RuleSettings): string {
-  return JSON.stringify([aggregate, isOfSmall(condition)])
-}
-
 /** Whether what is asked or judged differs: then what is remembered means nothing any more. */
 export function isOtherQuestion(a: RuleSettings, b: RuleSettings): boolean {
-  const asked = (settings: RuleSettings) => {
-    const { streams, aggregate, condition, for: patience, keep_firing, no_data } = settings
-    const judged = [streams, aggregate, condition, patience, keep_firing, no_data]
-    return JSON.stringify([questionOf(settings), judged])
+  const asked = ({ streams, query, aggregate, relative_to: relative, ...rest }: RuleSettings) => {
+    const { group_by: groupBy, window, every, time_basis: basis, delay } = rest
+    const { condition, for: patience, keep_firing: keep, no_data: noData } = rest
+    const question = [streams, query, aggregate, relative, groupBy, window, every, basis, delay]
+    return JSON.stringify([question, condition, patience, keep, noData])
   }
   return asked(a) !== asked(b)
 }

@@ -44,7 +44,8 @@ export function missesPaths(queries: readonly Query[], streams: readonly SourceS
   return streams.some(({ catalog }) => catalog.isPartial) && queries.some(dependsOnCatalog)
 }
 
-function dependsOnCatalog(query: Query): boolean {
+/** Whether which events it means depends on the paths that there are. */
+export function dependsOnCatalog(query: Query): boolean {
   switch (query.kind) {
     case 'all':
       return false

@@ -3,7 +3,7 @@
  * A rule belongs to the owner of the token that made it, and has a name among his.
  */
 
-import type { AskDeps } from '../alerts/ask-windows.ts'
+import type { AskDeps } from '../alerts/asking/ask-windows.ts'
 import { backtest } from '../alerts/backtest.ts'
 import { isOtherQuestion, RULE_BODY, readRuleSettings, taskOf } from '../alerts/rule-settings.ts'
 import { isVisibleRule, listVisibleRules } from '../alerts/visible-rules.ts'

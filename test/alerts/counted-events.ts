@@ -1,16 +1,19 @@
 /** What the evaluator asks, answered from a list of events; and rules kept in memory. */
-import type { AskDeps } from '../../src/alerts/ask-windows.ts'
+import type { AskDeps } from '../../src/alerts/asking/ask-windows.ts'
 import { readRuleSettings, taskOf } from '../../src/alerts/rule-settings.ts'
+import { IngestError } from '../../src/errors.ts'
 import type { SegmentId } from '../../src/model/segment-id.ts'
 import type { Stream, StreamId } from '../../src/model/stream.ts'
 import type {
   DecisionStore,
   NewDecision,
+  RuleDecision,
   StoredState,
 } from '../../src/store/alerts/decision-store.ts'
 import type { Rule } from '../../src/store/alerts/rule.ts'
 import type { NewTransition } from '../../src/store/alerts/transitions-sql.ts'
 import type { AggregateTask } from '../../src/store/projection/reads/aggregate-store.ts'
+import { StoreError } from '../../src/store/store-error.ts'
 import { unknownCatalog } from '../store/projection/compile/test-catalog.ts'
 
 export const STREAM = { streamId: 1, name: 'web', textFields: [] } as unknown as Stream
@@ -32,6 +35,10 @@ export class CountedEvents implements AskDeps {
   removedBefore = 0n as SegmentId
   /** Thrown instead of an answer. */
   fault: Error | undefined
+  /** Queries that name this field fail. */
+  faultOf: string | undefined
+  /** All of a window are more than can be counted. */
+  large = false
   /** Ranges that were asked for, in ms. */
   readonly asked: [fromMs: number, toMs: number][] = []
 
@@ -46,10 +53,13 @@ export class CountedEvents implements AskDeps {
     asOfMs: this.asOfMs,
   })
 
-  readonly runAggregate = async ({ fromNs, toNs, keys, aggregates }: AggregateTask) => {
+  readonly runAggregate = async (task: AggregateTask) => {
+    const { fromNs, toNs, keys, aggregates } = task
     const [fromMs, toMs] = [Number(fromNs / NS_PER_MS), Number(toNs / NS_PER_MS)]
     this.asked.push([fromMs, toMs])
     if (this.fault !== undefined) throw this.fault
+    const isAbout = this.faultOf !== undefined && JSON.stringify(task.query).includes(this.faultOf)
+    if (isAbout) throw new IngestError('unavailable', 'no answer in time')
     const isGrouped = keys.some(({ kind }) => kind !== 'bucket')
     const [buckets] = keys.flatMap((key) => (key.kind === 'bucket' ? [key.buckets] : []))
     const counts = new Map<string, { all: number; ofB: number }>()
@@ -75,6 +85,7 @@ export class CountedEvents implements AskDeps {
     }
     const groups = new Set(rows.map(({ group }) => JSON.stringify(group))).size
     const stats = { rowsRead: 0, engineMs: 0 }
+    if (this.large && task.query.kind === 'all') total = 10n ** 12n
     return { rows, total, groups, isEstimated: false, stats }
   }
 }
@@ -92,6 +103,8 @@ export class KeptDecisions
   implements Pick<DecisionStore, 'readDue' | 'readStates' | 'decide' | 'setBack' | 'recordFailure'>
 {
   nowMs: number
+  /** A rule whose decisions PostgreSQL refuses. */
+  unstorable: string | undefined
   readonly #rules = new Map<number, KeptRule>()
 
   constructor(nowMs: number) {
@@ -117,8 +130,9 @@ export class KeptDecisions
     return kept
   }
 
-  async readDue() {
+  async readDue(_limit: number, exceptIds: readonly number[]) {
     const due = [...this.#rules.values()].filter(({ rule, retryAtMs }) => {
+      if (exceptIds.includes(rule.ruleId)) return false
       const { everyMs, delayMs } = rule
       const isOver = rule.cursorMs + everyMs + delayMs <= this.nowMs
       return retryAtMs <= this.nowMs && (isOver || rule.cursorMs > this.nowMs)
@@ -130,7 +144,14 @@ export class KeptDecisions
     return new Map(ruleIds.map((id) => [id, [...this.#rules.get(id)!.states.values()]]))
   }
 
-  async decide(rule: Rule, decision: NewDecision): Promise<boolean> {
+  async decide(decisions: readonly RuleDecision[]): Promise<ReadonlySet<RuleDecision>> {
+    if (decisions.some(({ rule }) => rule.name === this.unstorable)) {
+      throw new StoreError('other', 'no such value')
+    }
+    return new Set(decisions.filter((each) => this.#decide(each)))
+  }
+
+  #decide({ rule, decision }: RuleDecision): boolean {
     const kept = this.#rules.get(rule.ruleId)!
     if (kept.rule.cursorMs !== rule.cursorMs || kept.rule.version !== rule.version) return false
     kept.decided.push(decision)

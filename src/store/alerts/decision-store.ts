@@ -44,6 +44,12 @@ export interface NewDecision {
   readonly transitions: readonly NewTransition[]
 }
 
+/** What is decided of one window of a rule as it was read. */
+export interface RuleDecision {
+  readonly rule: Rule
+  readonly decision: NewDecision
+}
+
 export interface DueRules {
   readonly nowMs: number
   readonly rules: readonly Rule[]
@@ -85,14 +91,15 @@ export class DecisionStore {
   }
 
   /** Rules with a window that is over by PostgreSQL's clock, or that are ahead of it. */
-  async readDue(limit: number): Promise<DueRules> {
+  async readDue(limit: number, exceptIds: readonly number[]): Promise<DueRules> {
     const { rows } = await this.#inTurn((sql) =>
       sql.query<RuleRow & { readonly now_ms: number }>(
         `SELECT ${RULE_COLUMNS}, now_ms FROM (SELECT ${STORE_NOW_MS} AS now_ms) AS clock
          LEFT JOIN alert_rules ON NOT paused AND (retry_at IS NULL OR retry_at <= now())
            AND (cursor_ms + every_ms + delay_ms <= now_ms OR cursor_ms > now_ms)
+           AND rule_id <> ALL ($2::integer[])
         ORDER BY cursor_ms, rule_id LIMIT $1`,
-        [limit],
+        [limit, exceptIds],
       ),
     )
     const rules = rows.filter((row) => row.rule_id !== null).map(toRule)
@@ -104,20 +111,25 @@ export class DecisionStore {
     return await this.#inTurn((sql) => readStates(sql, ruleIds))
   }
 
-  /** False when the rule was changed meanwhile, or another process has decided the window. */
-  async decide(rule: Rule, decision: NewDecision): Promise<boolean> {
-    return await this.#transaction(rule, decision.window.untilMs, async (sql) => {
-      const { ruleId } = rule
-      if (decision.forgotten.length > 0) {
-        await sql.query(
-          'DELETE FROM alert_states WHERE rule_id = $1 AND fingerprint = ANY ($2::text[])',
-          [ruleId, decision.forgotten],
-        )
-      }
-      await writeStates(sql, ruleId, decision.changed)
-      await writeWindow(sql, rule, decision.window)
-      await insertTransitions(sql, rule, decision.transitions)
+  /**
+   * Decisions of different rules in one transaction: for each rule all that belongs to it, or
+   * nothing. Returns those that were made: the others' rules were changed meanwhile, or another
+   * process has decided their windows.
+   */
+  async decide(decisions: readonly RuleDecision[]): Promise<ReadonlySet<RuleDecision>> {
+    const made = new Set<RuleDecision>()
+    await this.#run(async (sql) => {
+      const moved = await moveCursors(sql, decisions)
+      for (const each of decisions) if (moved.has(each.rule.ruleId)) made.add(each)
+      if (made.size === 0) return false
+      await forgetStates(sql, made)
+      await writeStates(sql, made)
+      await writeWindows(sql, made)
+      for (const { rule, decision } of made)
+        await insertTransitions(sql, rule, decision.transitions)
+      return true
     })
+    return made
   }
 
   /**
@@ -125,12 +137,15 @@ export class DecisionStore {
    * at `untilMs`. What it decided of times to come is forgotten.
    */
   async setBack(rule: Rule, untilMs: number, told: NewTransition): Promise<boolean> {
-    return await this.#transaction(rule, untilMs, async (sql) => {
+    return await this.#run(async (sql) => {
+      const moved = await moveCursors(sql, [{ rule, decision: { window: { untilMs } } }])
+      if (moved.size === 0) return false
       await sql.query('DELETE FROM alert_windows WHERE rule_id = $1 AND until_ms > $2', [
         rule.ruleId,
         untilMs,
       ])
       await insertTransitions(sql, rule, [told])
+      return true
     })
   }
 
@@ -237,24 +252,6 @@ export class DecisionStore {
     }
   }
 
-  async #transaction(
-    { ruleId, version, cursorMs }: Rule,
-    untilMs: number,
-    write: (sql: Queryable) => Promise<void>,
-  ): Promise<boolean> {
-    return await this.#run(async (sql) => {
-      const { rowCount } = await sql.query(
-        `UPDATE alert_rules SET cursor_ms = $4, failures = 0, problem = NULL, retry_at = NULL,
-           is_told = false
-         WHERE rule_id = $1 AND version = $2 AND cursor_ms = $3 AND NOT paused`,
-        [ruleId, version, cursorMs, untilMs],
-      )
-      if (rowCount === 0) return false
-      await write(sql)
-      return true
-    })
-  }
-
   /** What fails in the session ends it, and the transaction with it. */
   #run(work: (sql: Queryable) => Promise<boolean>): Promise<boolean> {
     const { nodeId, epoch } = this.#node
@@ -308,21 +305,61 @@ function toState(row: StateRow): StoredState {
   }
 }
 
-async function writeStates(
+/** Rules that are as they were read go on to the end of their window; returns which. */
+async function moveCursors(
   sql: Queryable,
-  ruleId: number,
-  states: readonly StoredState[],
-): Promise<void> {
+  decisions: readonly {
+    readonly rule: Rule
+    readonly decision: { readonly window: { readonly untilMs: number } }
+  }[],
+): Promise<ReadonlySet<number>> {
+  const { rows } = await sql.query<{ readonly rule_id: number }>(
+    `WITH asked AS (
+       SELECT * FROM unnest($1::integer[], $2::integer[], $3::bigint[], $4::bigint[])
+         AS a (rule_id, version, cursor_ms, until_ms)),
+     -- In one order, as others lock several rules, too.
+     locked AS (
+       SELECT a.* FROM alert_rules r JOIN asked a USING (rule_id, version, cursor_ms)
+        WHERE NOT r.paused ORDER BY rule_id FOR UPDATE OF r)
+     UPDATE alert_rules r SET cursor_ms = l.until_ms, failures = 0, problem = NULL,
+         retry_at = NULL, is_told = false
+       FROM locked l WHERE r.rule_id = l.rule_id RETURNING r.rule_id`,
+    [
+      decisions.map(({ rule }) => rule.ruleId),
+      decisions.map(({ rule }) => rule.version),
+      decisions.map(({ rule }) => rule.cursorMs),
+      decisions.map(({ decision }) => decision.window.untilMs),
+    ],
+  )
+  return new Set(rows.map(({ rule_id: ruleId }) => ruleId))
+}
+
+async function forgetStates(sql: Queryable, made: ReadonlySet<RuleDecision>): Promise<void> {
+  const gone = [...made].flatMap(({ rule: { ruleId }, decision }) => {
+    return decision.forgotten.map((fingerprint) => ({ ruleId, fingerprint }))
+  })
+  if (gone.length === 0) return
+  await sql.query(
+    `DELETE FROM alert_states WHERE (rule_id, fingerprint) IN (
+       SELECT * FROM unnest($1::integer[], $2::text[]))`,
+    [gone.map(({ ruleId }) => ruleId), gone.map(({ fingerprint }) => fingerprint)],
+  )
+}
+
+async function writeStates(sql: Queryable, made: ReadonlySet<RuleDecision>): Promise<void> {
+  const states = [...made].flatMap(({ rule: { ruleId }, decision }) => {
+    return decision.changed.map((state) => ({ ruleId, ...state }))
+  })
   if (states.length === 0) return
   await sql.query(
     `INSERT INTO alert_states (${STATE_COLUMNS})
-     SELECT $1, * FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::integer[],
-       $7::bigint[], $8::bigint[], $9::bigint[], $10::float8[])
+     SELECT * FROM unnest($1::integer[], $2::text[], $3::text[], $4::text[], $5::text[],
+       $6::integer[], $7::bigint[], $8::bigint[], $9::bigint[], $10::float8[])
      ON CONFLICT (rule_id, fingerprint) DO UPDATE SET state = excluded.state,
        breaches = excluded.breaches, unmet = excluded.unmet, since_ms = excluded.since_ms,
        fired_ms = excluded.fired_ms, seen_ms = excluded.seen_ms, value = excluded.value`,
     [
-      ruleId,
+      states.map(({ ruleId }) => ruleId),
       states.map(({ fingerprint }) => fingerprint),
       states.map(({ groupJson }) => groupJson),
       states.map(({ state }) => state),
@@ -336,16 +373,28 @@ async function writeStates(
   )
 }
 
-async function writeWindow(sql: Queryable, rule: Rule, window: StoredWindow): Promise<void> {
-  const { fromMs, untilMs, outcome, events, groupCount, uncounted, breachCount, value } = window
-  const isOpen = rule.settings.time_basis === 'event_time' && outcome !== 'gap'
+async function writeWindows(sql: Queryable, made: ReadonlySet<RuleDecision>): Promise<void> {
+  const all = [...made]
+  const windows = all.map(({ decision }) => decision.window)
   await sql.query(
-    `INSERT INTO alert_windows (rule_id, until_ms, from_ms, rule_version, outcome, event_count,
-       group_count, uncounted, breach_count, value, is_open)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+    `INSERT INTO alert_windows (rule_id, rule_version, is_open, until_ms, from_ms, outcome,
+       event_count, group_count, uncounted, breach_count, value)
+     SELECT * FROM unnest($1::integer[], $2::integer[], $3::boolean[], $4::bigint[], $5::bigint[],
+       $6::text[], $7::bigint[], $8::integer[], $9::integer[], $10::integer[], $11::float8[])`,
     [
-      ...[rule.ruleId, untilMs, fromMs, rule.version, outcome, events],
-      ...[groupCount, uncounted, breachCount, value ?? null, isOpen],
+      all.map(({ rule }) => rule.ruleId),
+      all.map(({ rule }) => rule.version),
+      all.map(({ rule, decision }) => {
+        return rule.settings.time_basis === 'event_time' && decision.window.outcome !== 'gap'
+      }),
+      windows.map(({ untilMs }) => untilMs),
+      windows.map(({ fromMs }) => fromMs),
+      windows.map(({ outcome }) => outcome),
+      windows.map(({ events }) => events),
+      windows.map(({ groupCount }) => groupCount),
+      windows.map(({ uncounted }) => uncounted),
+      windows.map(({ breachCount }) => breachCount),
+      windows.map(({ value }) => value ?? null),
     ],
   )
 }

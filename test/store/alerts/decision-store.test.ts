@@ -111,6 +111,10 @@ function firing(rule: Rule): NewDecision {
   }
 }
 
+async function decideOne(store: DecisionStore, rule: Rule): Promise<boolean> {
+  return (await store.decide([{ rule, decision: firing(rule) }])).size > 0
+}
+
 async function counts(ruleId: number): Promise<number[]> {
   const { rows } = await database.postgres.query<Record<string, number>>(
     `SELECT ${TABLES.map((table) => {
@@ -131,7 +135,7 @@ test('a process dies at any statement: all of the decision is there, or nothing'
       return counted.query(...args)
     },
   }
-  assert.ok(await new DecisionStore(counting as Queryable, NODE).decide(rule, firing(rule)))
+  assert.ok(await decideOne(new DecisionStore(counting as Queryable, NODE), rule))
   assert.deepEqual(await counts(rule.ruleId), [1, 1, 1, 1, 2])
   assert.ok(statements > 5, `${statements} statements`)
   const next = new DecisionStore(await session(), NODE)
@@ -141,14 +145,14 @@ test('a process dies at any statement: all of the decision is there, or nothing'
     const name = `r${dieAt}`
     const one = await put(name)
     const dying = new DecisionStore(await session(isAfter ? dieAt - 1 : dieAt, isAfter), NODE)
-    await assert.rejects(dying.decide(one, firing(one)))
+    await assert.rejects(decideOne(dying, one))
     assert.deepEqual(await counts(one.ruleId), isAfter ? [1, 1, 1, 1, 2] : [1, 0, 0, 0, 0], name)
     // Whoever comes next reads how far it is, and goes on from there.
     const now = (await rules.find(one.ruleId))!
     assert.equal(now.cursorMs > one.cursorMs, isAfter)
-    if (!isAfter) assert.ok(await next.decide(now, firing(now)))
+    if (!isAfter) assert.ok(await decideOne(next, now))
     assert.deepEqual(await counts(one.ruleId), [1, 1, 1, 1, 2], name)
-    assert.equal(await next.decide(one, firing(one)), false, 'who wakes late finds it done')
+    assert.equal(await decideOne(next, one), false, 'who wakes late finds it done')
     assert.deepEqual(await counts(one.ruleId), [1, 1, 1, 1, 2], name)
   }
 })
@@ -160,7 +164,7 @@ test('of many that decide at once one does', async () => {
       return new DecisionStore(await session(), NODE)
     }),
   )
-  const done = await Promise.all(stores.map((each) => each.decide(rule, firing(rule))))
+  const done = await Promise.all(stores.map((each) => decideOne(each, rule)))
   assert.equal(done.filter(Boolean).length, 1)
   assert.deepEqual(await counts(rule.ruleId), [1, 1, 1, 1, 2])
 })
@@ -169,20 +173,53 @@ test('a rule that was changed, paused or deleted meanwhile is not decided', asyn
   const store = new DecisionStore(await session(), NODE)
   const rule = await put('changed')
   await put('changed', { condition: { op: '>', value: 2 } })
-  assert.equal(await store.decide(rule, firing(rule)), false)
+  assert.equal(await decideOne(store, rule), false)
   const paused = await put('paused', { paused: true })
-  assert.equal(await store.decide(paused, firing(paused)), false)
+  assert.equal(await decideOne(store, paused), false)
   const gone = await put('deleted')
   await rules.delete(gone.ruleId, () => undefined)
-  assert.equal(await store.decide(gone, firing(gone)), false)
+  assert.equal(await decideOne(store, gone), false)
   assert.deepEqual(await counts(gone.ruleId), [0, 0, 0, 0, 0])
+})
+
+test('of rules that are decided at once each is, or is not, by itself', async () => {
+  const store = new DecisionStore(await session(), NODE)
+  const names = ['one', 'changed-since', 'two', 'done-before', 'three']
+  const all: Rule[] = []
+  for (const name of names) all.push(await put(name, { group_by: ['service'] }))
+  await put('changed-since', { condition: { op: '>', value: 2 } })
+  assert.ok(await decideOne(store, all[3]!))
+  const made = await store.decide(all.map((rule) => ({ rule, decision: firing(rule) })))
+  assert.deepEqual(
+    [...made].map(({ rule }) => rule.name),
+    ['one', 'two', 'three'],
+  )
+  const found = await Promise.all(all.map(({ ruleId }) => counts(ruleId)))
+  const [decided, not] = [
+    [1, 1, 1, 1, 2],
+    [1, 0, 0, 0, 0],
+  ]
+  assert.deepEqual(found, [decided, not, decided, decided, decided])
+  // What is to be forgotten is of its own rule.
+  const [one, two] = [(await rules.find(all[0]!.ruleId))!, (await rules.find(all[2]!.ruleId))!]
+  const forgetting = { ...firing(one), changed: [], forgotten: [GROUP.fingerprint] }
+  const keeping = { ...firing(two), changed: [] }
+  const both = [
+    { rule: one, decision: forgetting },
+    { rule: two, decision: keeping },
+  ]
+  assert.equal((await store.decide(both)).size, 2)
+  const states = await store.readStates([one.ruleId, two.ruleId])
+  assert.deepEqual([states.get(one.ruleId)?.length, states.get(two.ruleId)?.length], [0, 1])
+  const due = await store.readDue(10, [one.ruleId])
+  assert.ok(due.rules.every(({ ruleId }) => ruleId !== one.ruleId))
 })
 
 test('who lost the node number decides nothing', async () => {
   const rule = await put('lost')
   const store = new DecisionStore(await session(), { nodeId: 0, epoch: 0n })
   await assert.rejects(
-    store.decide(rule, firing(rule)),
+    decideOne(store, rule),
     (cause) => cause instanceof StoreError && cause.kind === 'lease_lost',
   )
   assert.deepEqual(await counts(rule.ruleId), [1, 0, 0, 0, 0])
@@ -191,7 +228,7 @@ test('who lost the node number decides nothing', async () => {
 test('each message has a key, and what fires is resolved when a rule changes', async () => {
   const store = new DecisionStore(await session(), NODE)
   const rule = await put('resolved')
-  assert.ok(await store.decide(rule, firing(rule)))
+  assert.ok(await decideOne(store, rule))
   const states = await store.readStates([rule.ruleId])
   assert.deepEqual(states.get(rule.ruleId), firing(rule).changed)
   await put('resolved', { condition: { op: '>', value: 2 } })
@@ -208,7 +245,7 @@ test('each message has a key, and what fires is resolved when a rule changes', a
 test('a window of event time is looked at once more, when its time has come', async () => {
   const store = new DecisionStore(await session(), NODE)
   const rule = await put('late', { time_basis: 'event_time', delay: '30s' })
-  assert.ok(await store.decide(rule, firing(rule)))
+  assert.ok(await decideOne(store, rule))
   const untilMs = rule.cursorMs + 60_000
   const dueMs = untilMs + 30_000 + 5_000
   assert.deepEqual(await store.readOpen(dueMs - 1, 5_000, MOST), [])
@@ -232,7 +269,7 @@ test('rules that always fail keep the second look from no other', async () => {
   const decided = async (name: string, windows: number) => {
     let rule = await put(name, { time_basis: 'event_time', delay: '30s' })
     for (let n = 0; n < windows; n++) {
-      assert.ok(await store.decide(rule, firing(rule)))
+      assert.ok(await decideOne(store, rule))
       rule = { ...rule, cursorMs: rule.cursorMs + 60_000 }
     }
     return rule
@@ -265,7 +302,7 @@ test('failing is told once, until a window is decided', async () => {
   const failed = (await rules.find(rule.ruleId))!
   assert.deepEqual([failed.failures, failed.problem, failed.isTold], [2, 'no', true])
   assert.deepEqual(await counts(rule.ruleId), [1, 0, 0, 1, 2])
-  assert.ok(await store.decide(failed, firing(failed)))
+  assert.ok(await decideOne(store, failed))
   const again = (await rules.find(rule.ruleId))!
   assert.deepEqual([again.failures, again.problem, again.isTold], [0, undefined, false])
 })

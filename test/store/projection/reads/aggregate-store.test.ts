@@ -7,7 +7,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { FieldCatalog, ScalarType } from '../../../../src/model/field-catalog.ts'
 import { MIXED_STREAM } from '../../../../src/model/mixed-runs.ts'
-import { makeSegmentId, type SegmentId } from '../../../../src/model/segment-id.ts'
+import type { SegmentId } from '../../../../src/model/segment-id.ts'
 import type { StreamId } from '../../../../src/model/stream.ts'
 import { readAggregateRequest } from '../../../../src/read/aggregate/aggregate-request.ts'
 import { ClickHouse } from '../../../../src/store/clickhouse.ts'
@@ -15,23 +15,15 @@ import { MEMORY_LIMIT_EXCEEDED } from '../../../../src/store/clickhouse-codes.ts
 import { ensureClickHouse } from '../../../../src/store/migrations/run.ts'
 import { ProjectionTables } from '../../../../src/store/projection/compile/projection-tables.ts'
 import {
-  createTableSql,
-  projectionTable,
-} from '../../../../src/store/projection/projection-store.ts'
-import {
   type AggregateResult,
   AggregateStore,
 } from '../../../../src/store/projection/reads/aggregate-store.ts'
 import { StoreError } from '../../../../src/store/store-error.ts'
-import { createRandom } from '../../../support/random.ts'
 import { openTestClickHouse } from '../../../support/stores.ts'
 import { learnedCatalog, unknownCatalog } from '../compile/test-catalog.ts'
 import { groupText, naiveAggregate, naiveLeftOut, type PlainEvent } from './naive-aggregate.ts'
+import { catalogOf, FROM_MS, insert, MINUTE_MS, randomEvents, startRandom } from './plain-events.ts'
 
-const tableOf = (streamId: StreamId) => projectionTable(clickhouse.database, streamId)
-
-const FROM_MS = Date.parse('2026-01-01T00:00:00Z')
-const MINUTE_MS = 60_000
 const OWN = 101 as StreamId
 const BOTH = 102 as StreamId
 const SMALL = 103 as StreamId
@@ -52,80 +44,6 @@ before(async () => {
 after(async () => {
   for (const close of closers.reverse()) await close()
 })
-
-const VALUES = [
-  ...['1', '1.0', '"1"', '2', '2.5', '-7', '0', '-0.0', 'true', 'false', 'null', '{}', '"x"', '""'],
-  ...['9007199254740993', '9007199254740992', '9007199254740992.0', '18446744073709551615'],
-  ...['-9223372036854775808', '1e300', '1e19', '"é\\"\\n"', '"1.0"', '[1,2]', '["a"]'],
-]
-const TYPES: Readonly<Record<string, readonly string[]>> = {
-  string: ['"a"', '"b"', '"c"', '""'],
-  integer: ['1', '2', '3', '40', '9007199254740993'],
-  number: ['1', '1.0', '1.5', '2', '-3'],
-  mixed: VALUES,
-}
-const LEVELS = ['info', 'warn', 'error', '']
-
-interface Random {
-  below(end: number): number
-  pick<T>(values: readonly T[]): T
-}
-
-function randomEvents(random: Random, stream: number, count: number): PlainEvent[] {
-  return Array.from({ length: count }, () => {
-    const fields: Record<string, string> = {}
-    for (const [name, values] of Object.entries(TYPES)) {
-      if (random.below(5) > 0) fields[name] = random.pick(values)
-    }
-    const ms = FROM_MS + random.below(60 * MINUTE_MS)
-    return { stream, ms, level: random.pick(LEVELS), fields }
-  })
-}
-
-async function insert(table: StreamId, events: readonly PlainEvent[]): Promise<void> {
-  await clickhouse.command(createTableSql(clickhouse.database, table))
-  const isMixed = table === MIXED_STREAM
-  const lines = events.map(({ stream, ms, level, fields }, ordinal) => {
-    const payload = `{${Object.entries(fields).map(([name, json]) => `"${name}":${json}`)}}`
-    const at = new Date(ms).toISOString().replace('T', ' ').replace('Z', '')
-    const id = makeSegmentId({ ms, node: 1, counter: 0 })
-    const row = [id, ordinal, at, at, 255, level, payload.replaceAll('\\', '\\\\')]
-    return `${[...(isMixed ? [stream] : []), ...row].join('\t')}\n`
-  })
-  const columns = `${isMixed ? 'stream_id, ' : ''}segment_id, ordinal, ingested_at, event_time`
-  const sql = `INSERT INTO ${tableOf(table)} (${columns}, shape, level, payload) FORMAT TSV`
-  const settings = { input_format_try_infer_dates: 0, input_format_try_infer_datetimes: 0 } as const
-  await clickhouse.insertNative(sql, [Buffer.from(lines.join(''))], { settings })
-}
-
-/** What those events have; learned of up to `untilMs`. */
-function catalogOf(stream: StreamId, events: readonly PlainEvent[], untilMs: number): FieldCatalog {
-  const known = events.filter((event) => event.stream === stream && event.ms < untilMs)
-  const types = new Map<string, Set<ScalarType>>()
-  const arrays = new Set<string>()
-  for (const [name, json] of known.flatMap(({ fields }) => Object.entries(fields))) {
-    if (json.startsWith('[')) arrays.add(name)
-    if (/^[[{n]/.test(json)) continue
-    const found = types.get(name) ?? new Set()
-    types.set(name, found.add(typeOf(json)))
-  }
-  const named = Object.keys(TYPES).map((name) => {
-    const scalars = [...(types.get(name) ?? [])]
-    const elements = arrays.has(name) ? (['Int64', 'String'] as const) : []
-    return [name, { scalars, elements }] as const
-  })
-  const catalog = learnedCatalog(stream, [], Object.fromEntries(named))
-  return { ...catalog, learned: { ...catalog.learned, untilMs } }
-}
-
-function typeOf(json: string): ScalarType {
-  if (json.startsWith('"')) return 'String'
-  if (json === 'true' || json === 'false') return 'Bool'
-  if (!/^-?[0-9]+$/.test(json)) return 'Float64'
-  const value = BigInt(json)
-  if (value < 2n ** 63n) return 'Int64'
-  return value < 2n ** 64n ? 'UInt64' : 'Float64'
-}
 
 const RANGE = {
   from: '2026-01-01T00:10:00Z',
@@ -226,18 +144,15 @@ function naiveShown(
 }
 
 test('groups and aggregates are those of the events, in every table', async () => {
-  const { next, seed } = createRandom()
-  console.log(`TEST_SEED=${seed}`)
-  const below = (end: number) => Math.floor(next() * end)
-  const random: Random = { below, pick: (values) => values[below(values.length)]! }
+  const random = startRandom()
   const own = randomEvents(random, OWN, 400)
   const both = randomEvents(random, BOTH, 400)
   const small = randomEvents(random, SMALL, 200)
   const foreign = randomEvents(random, 999, 50)
   const all = [...own, ...both, ...small]
-  await insert(OWN, own)
-  await insert(BOTH, both.slice(0, 200))
-  await insert(MIXED_STREAM, [...both.slice(200), ...small, ...foreign])
+  await insert(clickhouse, OWN, own)
+  await insert(clickhouse, BOTH, both.slice(0, 200))
+  await insert(clickhouse, MIXED_STREAM, [...both.slice(200), ...small, ...foreign])
   const middleMs = FROM_MS + 30 * MINUTE_MS
   const catalogs = {
     unknown: [OWN, BOTH, SMALL].map((stream) => unknownCatalog(stream, [])),
@@ -294,7 +209,7 @@ test('values that do not fit memory are estimated each time; in small blocks exa
   const events = Array.from({ length: 50 }, (_, n): PlainEvent => {
     return { stream, ms: FROM_MS + 20 * MINUTE_MS, level: '', fields: { integer: String(n) } }
   })
-  await insert(stream, events)
+  await insert(clickhouse, stream, events)
   const catalog = learnedCatalog(stream, [], { integer: { scalars: ['Int64'] } })
   const body = { aggregates: [{ fn: 'uniq', field: 'integer' }] }
   const values = storeWithin((isExact) => isExact)
@@ -319,7 +234,7 @@ test('integers past 64 bits signed are those that the catalog says', async () =>
   }
   // As signed bits the large one is -5.
   const value = '18446744073709551611'
-  await insert(stream, [event('1'), event('-5'), event('-5'), event(value)])
+  await insert(clickhouse, stream, [event('1'), event('-5'), event('-5'), event(value)])
   const catalogOf = (...scalars: ScalarType[]) =>
     learnedCatalog(stream, [], { integer: { scalars } })
   const aggregates = [

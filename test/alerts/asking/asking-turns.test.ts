@@ -1,7 +1,7 @@
 /** Goal: slow and broken rules hold up nobody but each other. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { AskingTurns } from '../../src/alerts/asking-turns.ts'
+import { AskingTurns } from '../../../src/alerts/asking/asking-turns.ts'
 
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 

@@ -3,32 +3,26 @@
  * the one that the query gives. Windows that follow one another are asked for together, by buckets,
  * where that gives the same.
  */
-import { IngestError } from '../errors.ts'
-import {
-  ALERT_GROUPS_MAX,
-  QUERY_AGGREGATES_MAX,
-  QUERY_BUCKETS_MAX,
-  QUERY_CELLS_MAX,
-} from '../limits.ts'
-import { GROUP_VALUE_CHARS_MAX } from '../model/alert-rule.ts'
-import { segmentIdAt, segmentIdMs } from '../model/segment-id.ts'
-import type { Stream } from '../model/stream.ts'
-import type { AggregateDeps } from '../read/aggregate/aggregate.ts'
-import { type AggregateRequest, readAggregateRequest } from '../read/aggregate/aggregate-request.ts'
-import { groupJson } from '../read/aggregate/group-json.ts'
-import { countedFor, missesPaths } from '../read/depends-on-catalog.ts'
-import type { RuleSettings } from '../store/alerts/rule.ts'
-import type { AggregateResult } from '../store/projection/reads/aggregate-store.ts'
-import { isOfSmall } from './condition.ts'
-import type { SeenGroup, SeenWindow } from './decide-window.ts'
-import { beforeMsOf, comparedWith, ratio } from './relative-to.ts'
-import { isOfCounts, taskOf, windowMembers } from './rule-settings.ts'
+import { IngestError } from '../../errors.ts'
+import { ALERT_GROUPS_MAX, QUERY_BUCKETS_MAX, QUERY_CELLS_MAX } from '../../limits.ts'
+import { GROUP_VALUE_CHARS_MAX } from '../../model/alert-rule.ts'
+import { segmentIdAt, segmentIdMs } from '../../model/segment-id.ts'
+import type { Stream } from '../../model/stream.ts'
+import type { AggregateDeps } from '../../read/aggregate/aggregate.ts'
+import type { AggregateRequest } from '../../read/aggregate/aggregate-request.ts'
+import { groupJson } from '../../read/aggregate/group-json.ts'
+import { countedFor, missesPaths } from '../../read/depends-on-catalog.ts'
+import type { RuleSettings } from '../../store/alerts/rule.ts'
+import type { AggregateResult } from '../../store/projection/reads/aggregate-store.ts'
+import type { SeenGroup, SeenWindow } from '../decide-window.ts'
+import { beforeMsOf, comparedWith, ratio } from '../relative-to.ts'
+import { isOfCounts, taskOf } from '../rule-settings.ts'
+import { askedNames, jointRequest, type Places } from './joint-request.ts'
 
 export type AskDeps = Pick<AggregateDeps, 'openStreams' | 'runAggregate'>
 
-/** Of rules that ask the same but for what is judged: `questionOf` of them is the same. */
+/** Of rules whose `questionOf` is the same. */
 export interface WindowQuestion {
-  /** At most ASKED_TOGETHER_MAX. */
   readonly rules: readonly RuleSettings[]
   readonly streams: readonly Stream[]
   /** Of windows, one `every` after another. */
@@ -37,12 +31,6 @@ export interface WindowQuestion {
   readonly timeoutMs: number
 }
 
-/** Each rule has an aggregate; all of them count events, and may have a common divisor. */
-export const ASKED_TOGETHER_MAX = QUERY_AGGREGATES_MAX - 2
-
-/** Not what anybody calls a field. */
-const [VALUE, EVENTS] = ['value of the window', 'events of the window']
-
 /** A window of which not everything is in the projection yet. */
 export class NotYetError extends Error {
   readonly asOfMs: number
@@ -50,6 +38,13 @@ export class NotYetError extends Error {
   constructor(asOfMs: number) {
     super('the projection is behind')
     this.asOfMs = asOfMs
+  }
+}
+
+/** Rules about several searches have to be asked search by search. */
+export class ApartError extends Error {
+  constructor() {
+    super('what is asked of all at once is not what is asked of each')
   }
 }
 
@@ -66,7 +61,7 @@ export class RemovedError extends Error {
 
 /**
  * Hands over windows in their order, as they are known: as each of the rules sees them. Throws
- * `NotYetError` and `RemovedError` for the next window, and the errors of queries.
+ * `NotYetError`, `RemovedError` and `ApartError` for the next window, and the errors of queries.
  */
 export async function* askWindows(
   deps: AskDeps,
@@ -75,7 +70,8 @@ export async function* askWindows(
 ): AsyncGenerator<readonly SeenWindow[]> {
   const { rules, ends } = question
   const { windowMs, everyMs, isGrouped } = taskOf(rules[0]!)
-  const cells = QUERY_CELLS_MAX / ((isGrouped ? ALERT_GROUPS_MAX : 1) * (rules.length + 1))
+  const asked = new Set(rules.flatMap(askedNames)).size
+  const cells = QUERY_CELLS_MAX / ((isGrouped ? ALERT_GROUPS_MAX : 1) * asked)
   const most = windowMs === everyMs ? Math.max(1, Math.min(QUERY_BUCKETS_MAX, cells)) : 1
   for (let at = 0; at < ends.length; ) {
     const some = ends.slice(at, at + Math.floor(most))
@@ -94,6 +90,7 @@ async function askOne(
 ): Promise<readonly SeenWindow[]> {
   const [together] = (await askTogether(deps, question, [end], signal)) ?? []
   if (together !== undefined) return together
+  if (new Set(question.rules.map(({ query }) => query)).size > 1) throw new ApartError()
   const alone: SeenWindow[] = []
   for (const settings of question.rules) {
     const found = await askTogether(deps, { ...question, rules: [settings] }, [end], signal)
@@ -112,7 +109,8 @@ async function askTogether(
   const { windowMs, delayMs } = taskOf(rules[0]!)
   const [fromMs, endMs] = [ends[0]! - windowMs, ends.at(-1)!]
   const isMany = ends.length > 1
-  const request = requestOf(rules, { fromMs, endMs, timeoutMs }, isMany ? windowMs : undefined)
+  const bucketMs = isMany ? windowMs : undefined
+  const { request, places } = jointRequest(rules, { fromMs, endMs, timeoutMs, bucketMs })
   const opened = await deps.openStreams(streams)
   const { sources } = opened
   const queries = [request.query, ...request.aggregates.flatMap(({ query }) => query ?? [])]
@@ -140,64 +138,34 @@ async function askTogether(
     const isOther = result.isEstimated || result.groups > ALERT_GROUPS_MAX
     return (isMany || rules.length > 1) && isOther ? undefined : result
   }
+  const windowsOf = (result: AggregateResult, end: number, index: number) => {
+    const bucket = isMany ? index : undefined
+    return rules.map((settings, at) => windowOf(settings, result, { end, bucket }, places[at]!))
+  }
   const result = await ask(request)
   if (result === undefined) return undefined
-  const seen = ends.map((end, index) => {
-    const bucket = isMany ? index : undefined
-    return rules.map((settings, place) => windowOf(settings, result, { end, bucket, place }))
-  })
+  const seen = ends.map((end, index) => windowsOf(result, end, index))
   const beforeMs = beforeMsOf(rules[0]!)
   if (beforeMs === 0) return seen
-  const range = { fromMs: fromMs - beforeMs, endMs: endMs - beforeMs, timeoutMs }
+  const range = { fromMs: fromMs - beforeMs, endMs: endMs - beforeMs, timeoutMs, bucketMs }
   // What retention has removed is nothing to compare with, and part of it would be misleading.
   const isRemoved = sources.some(({ removedBefore }) => removedBefore > segmentIdAt(range.fromMs))
   if (isRemoved && isMany) return undefined
-  const was = isRemoved
-    ? undefined
-    : await ask(requestOf(rules, range, isMany ? windowMs : undefined))
+  const was = isRemoved ? undefined : await ask(jointRequest(rules, range).request)
   if (was === undefined && !isRemoved) return undefined
   return seen.map((windows, index) => {
-    const bucket = isMany ? index : undefined
-    return windows.map((window, place) => {
-      const settings = rules[place]!
-      const of = { end: window.endMs - beforeMs, bucket, place }
-      const earlier = was === undefined ? [] : windowOf(settings, was, of).groups
-      return comparedWith(window, earlier, isOfCounts(settings))
+    const earlier = was === undefined ? [] : windowsOf(was, ends[index]! - beforeMs, index)
+    return windows.map((window, at) => {
+      return comparedWith(window, earlier[at]?.groups ?? [], isOfCounts(rules[at]!))
     })
   })
 }
 
-function requestOf(
-  rules: readonly RuleSettings[],
-  range: { readonly fromMs: number; readonly endMs: number; readonly timeoutMs: number },
-  bucketMs: number | undefined,
-): AggregateRequest {
-  const settings = rules[0]!
-  const isGrouped = settings.group_by.length > 0
-  const judged = rules.map(({ aggregate }, place) => ({ ...aggregate, as: `${VALUE} ${place}` }))
-  const windowed = windowMembers(settings, range)
-  const [, ...divisors] = windowed.aggregates as readonly object[]
-  return readAggregateRequest(
-    {
-      ...windowed,
-      aggregates: [...judged, ...divisors, { fn: 'count', as: EVENTS }],
-      group_by: [
-        ...settings.group_by,
-        ...(bucketMs === undefined ? [] : [{ bucket: `${bucketMs}ms` }]),
-      ],
-      order_by: { by: `${VALUE} 0`, order: isOfSmall(settings.condition) ? 'asc' : 'desc' },
-      limit: isGrouped ? ALERT_GROUPS_MAX : 1,
-      timeout_ms: range.timeoutMs,
-    },
-    range.endMs,
-  )
-}
-
-/** `bucket`: its place among windows that were asked for together; `place`: that of its rule. */
 function windowOf(
   settings: RuleSettings,
   result: AggregateResult,
-  of: { readonly end: number; readonly bucket: number | undefined; readonly place: number },
+  of: { readonly end: number; readonly bucket: number | undefined },
+  places: Places,
 ): SeenWindow {
   const { windowMs } = taskOf(settings)
   const { aggregate, relative_to: relative } = settings
@@ -208,24 +176,26 @@ function windowOf(
   const groups: SeenGroup[] = []
   for (const { bucket, group, values } of result.rows) {
     if (bucket !== of.bucket) continue
-    const events = Number(values.at(-1))
-    if (events === 0) continue // Without groups there is a row all the same.
-    const value = scaled(values[of.place], aggregate.fn)
-    const isShare = relative?.fn !== undefined
+    const events = Number(values[places.events])
+    // Without groups there is a row all the same, and with groups those of other searches.
+    if (events === 0) continue
+    const value = scaled(values[places.value], aggregate.fn)
+    const { divisor } = places
     groups.push({
       groupJson: `[${group.map(groupJson).join(',')}]`,
-      value: isShare ? ratio(value, scaled(values.at(-2), relative.fn)) : value,
+      value: divisor === undefined ? value : ratio(value, scaled(values[divisor], relative?.fn)),
       events,
     })
   }
-  const isWhole = of.bucket === undefined
+  // Not all groups are there only where a rule was asked alone.
+  const isAll = result.groups <= ALERT_GROUPS_MAX
   const events = groups.reduce((sum, group) => sum + group.events, 0)
   return {
     fromMs: of.end - windowMs,
     endMs: of.end,
     groups,
-    events: isWhole ? Number(result.total) : events,
-    groupCount: isWhole && settings.group_by.length > 0 ? result.groups : groups.length,
+    events: isAll ? events : Number(result.total),
+    groupCount: isAll ? groups.length : result.groups,
   }
 }
 
