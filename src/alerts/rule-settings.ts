@@ -26,6 +26,7 @@ const LABELS_MAX = 32
 const LABEL_CHARS_MAX = 1_024
 const LABEL_NAME = /^[a-zA-Z_][a-zA-Z0-9_]{0,63}$/
 const CHANNELS_MAX = 10
+const ID_CHARS_MAX = 20
 
 const duration = (text: string, description: string): Schema => ({
   type: 'string',
@@ -50,6 +51,12 @@ export const RULE_PROPERTIES = {
   },
   streams: STREAMS,
   query: QUERY_TEXT,
+  view_id: {
+    type: 'string',
+    maxLength: ID_CHARS_MAX,
+    description:
+      "A saved view of the one stream: where `query` is left out, the view's, as it is when the rule is put",
+  },
   aggregate: {
     ...AGGREGATE_PROPERTIES.aggregates.items,
     description: 'What is judged of each window, as in a query; the count when left out',

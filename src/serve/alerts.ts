@@ -19,7 +19,7 @@ import {
 } from '../http/guard.ts'
 import { jsonReply } from '../http/problem.ts'
 import { hasScope } from '../model/stream.ts'
-import { findStreams, type StreamSource } from '../read/find-streams.ts'
+import { findStreams } from '../read/find-streams.ts'
 import { type ReadMembers, readTimeRange } from '../read/read-request.ts'
 import { READ_PROPERTIES } from '../read/schemas.ts'
 import type { ClosingStore } from '../store/alerts/closing-store.ts'
@@ -42,6 +42,7 @@ import {
 import { HISTORY_QUERY, historyPage, nextOf } from './alert-pages.ts'
 import { findRule } from './alerts/find-rule.ts'
 import { withSilences } from './alerts/silences.ts'
+import { type ViewSource, withViewSearch } from './alerts/view-search.ts'
 import { ID_PAGE_QUERY, idPageSchema, replyIdPage } from './id-page.ts'
 
 /** Where rules are, and what they are asked with. */
@@ -54,9 +55,8 @@ export interface AlertParts {
   readonly ask: AskDeps
 }
 
-export interface AlertRoutesDeps extends Guard {
+export interface AlertRoutesDeps extends Guard, ViewSource {
   readonly alerts: AlertParts
-  readonly streams: StreamSource
   readonly nowMs: () => number
 }
 
@@ -142,7 +142,7 @@ async function putRule(deps: AlertRoutesDeps, request: HttpRequest): Promise<Rep
   if (!NAME.test(name)) throw malformed(`the name of a rule must match ${NAME.source}`)
   // It reads with the rights of who makes it.
   requireScope(principal, 'events:read')
-  const settings = readRuleSettings(body as ReadMembers)
+  const settings = readRuleSettings(await withViewSearch(deps, principal, body as ReadMembers))
   await findStreams(deps.streams, principal, settings.streams)
   const { everyMs, delayMs } = taskOf(settings)
   const { owner, streamIds } = principal
@@ -237,7 +237,8 @@ function backtestRoute(deps: AlertRoutesDeps): Route {
     answers: { 200: jsonAnswer('As if it had been made at `from`', BACKTEST) },
     run: async ({ principal, body, signal }) => {
       const members = body as ReadMembers
-      const settings = readRuleSettings(members.rule as ReadMembers)
+      const rule = await withViewSearch(deps, principal, members.rule as ReadMembers)
+      const settings = readRuleSettings(rule)
       const { fromNs, toNs } = readTimeRange(members, deps.nowMs())
       const { alerts } = deps
       const streams = await findStreams(deps.streams, principal, settings.streams)

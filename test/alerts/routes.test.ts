@@ -17,6 +17,8 @@ import {
   ALERT_WINDOW_MS_MIN,
 } from '../../src/limits.ts'
 import { formatDuration } from '../../src/model/duration.ts'
+import type { StreamId } from '../../src/model/stream.ts'
+import { readViewSettings } from '../../src/read/views/view-settings.ts'
 import { channelRoutes } from '../../src/serve/alert-channels.ts'
 import { silenceRoutes } from '../../src/serve/alerts/silences.ts'
 import { alertRoutes } from '../../src/serve/alerts.ts'
@@ -29,6 +31,7 @@ import { RuleStore } from '../../src/store/alerts/rule-store.ts'
 import { SilenceStore } from '../../src/store/alerts/silence-store.ts'
 import { TransitionStore } from '../../src/store/alerts/transition-store.ts'
 import { WindowStore } from '../../src/store/alerts/window-store.ts'
+import { ViewStore } from '../../src/store/control/view-store.ts'
 import { RestHarness, startDatabase, type TestDatabase } from '../serve/rest-harness.ts'
 import { CountedEvents } from './counted-events.ts'
 
@@ -50,6 +53,7 @@ before(async () => {
       of({
         resolveToken,
         streams: control,
+        views: new ViewStore(postgres),
         nowMs: () => NOW_MS,
         alerts: {
           rules: new RuleStore(postgres),
@@ -79,7 +83,46 @@ after(async () => {
 
 const put = (name: string, body: unknown, token = ann, headers = {}) =>
   harness.call('PUT', `/v1/alerts/rules/${name}`, { token, body, headers })
+const remove = (name: string) => harness.call('DELETE', `/v1/alerts/rules/${name}`, { token: ann })
 const get = (path: string, token = ann) => harness.call('GET', `/v1/alerts/rules${path}`, { token })
+
+test("a rule may have a view's search, as it is when it is put", async () => {
+  const views = new ViewStore(database.postgres)
+  const settings = readViewSettings({ name: 'bad ones', query: 'level:error' }, undefined)
+  const view = await views.create(
+    { streamId: Number(streamId) as StreamId, createdBy: 'ann', settings },
+    'ann',
+  )
+  const body = { ...RULE, streams: [streamId], view_id: String(view.viewId) }
+  const made = await put('of-view', body)
+  assert.equal(made.status, 201, made.text)
+  assert.deepEqual([made.json.query, made.json.view_id], ['level:error', body.view_id])
+  await views.update(view, { ...view.settings, query: 'level:fatal' }, 'ann')
+  // What is read can be put as it is: the rule stays what it was.
+  const same = await put('of-view', { ...body, query: made.json.query })
+  assert.deepEqual([same.status, same.json.version], [200, 1])
+  assert.deepEqual((await put('of-view', body)).json.query, 'level:fatal')
+  const tested = await harness.call('POST', '/v1/alerts/backtest', {
+    token: ann,
+    body: {
+      rule: body,
+      from: new Date(NOW_MS - 60_000).toISOString(),
+      to: new Date(NOW_MS).toISOString(),
+    },
+  })
+  assert.equal(tested.status, 200, tested.text)
+  for (const [wrong, token, status, message] of [
+    [{ ...body, streams: '*' }, ann, 400, /a list of just that one/],
+    [{ ...body, view_id: '99' }, ann, 404, /no view with this id/],
+    [{ ...body, view_id: 'x' }, ann, 404, /no view with this id/],
+    [body, bob, 404, /no stream with the id/],
+  ] as const) {
+    const refused = await put('of-view-2', wrong, token)
+    assert.equal(refused.status, status, refused.text)
+    assert.match(refused.text, message)
+  }
+  assert.equal((await remove('of-view')).status, 204)
+})
 
 test('put, the same again, changed by one at a time, deleted', async () => {
   const made = await put('web.errors', { ...RULE, streams: [streamId], query: 'level:error' })

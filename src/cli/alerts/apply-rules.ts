@@ -44,7 +44,7 @@ async function apply({ client, values }: Invocation, rule: FiledRule): Promise<A
   if (values['dry-run'] === true) {
     await judge(client, settings)
     if (before === undefined) return { done: 'made', members: [] }
-    return appliedOf(settingsOf(before), wholeRule(settings))
+    return appliedOf(settingsOf(before), wholeRule(await withViewSearch(client, settings)))
   }
   const headers: Record<string, string> =
     before === undefined ? { 'If-None-Match': '*' } : { 'If-Match': `"${before.version}"` }
@@ -69,6 +69,14 @@ async function tryRead(client: Client, name: string): Promise<Rule | undefined> 
 /** The service judges a rule also when it is only tried: over a range without a window. */
 async function judge(client: Client, rule: object): Promise<void> {
   await client.call('alerts/backtest', { body: { rule, from: '-1s' } })
+}
+
+/** As the service does it, which has judged the rule: with the search of its view. */
+async function withViewSearch(client: Client, rule: FiledRule['settings']) {
+  const { view_id: viewId, query, streams } = rule
+  if (viewId === undefined || query !== undefined) return rule
+  const view = await client.json<{ query: string }>(`streams/${streams}/views/${viewId}`)
+  return { ...rule, query: view.query }
 }
 
 function appliedOf(

@@ -6,6 +6,8 @@ export interface RuleSettings {
   readonly description: string
   readonly streams: '*' | readonly string[]
   readonly query: string
+  /** The saved view that the query was taken from. */
+  readonly view_id?: string
   readonly aggregate: {
     readonly fn: string
     readonly field?: string
