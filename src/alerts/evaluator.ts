@@ -94,12 +94,15 @@ export class Evaluator {
   constructor(parts: EvaluatorParts) {
     this.#parts = parts
     this.#turns = new AskingTurns(ASKED_AT_ONCE, async ({ bundle, time }) => {
+      let apart: readonly Due[] = []
       try {
-        if (!this.#stopping.signal.aborted) await this.#decideAll(bundle, time)
+        if (!this.#stopping.signal.aborted) apart = await this.#decideAll(bundle, time)
       } catch (cause) {
         this.#tellError(cause)
       }
       for (const { rule } of bundle) this.#busy.delete(rule.ruleId)
+      for (const { rule } of apart) this.#busy.set(rule.ruleId, rule)
+      for (const some of bySearch(apart)) this.#turns.add({ bundle: some, time }, false)
     })
   }
 
@@ -237,13 +240,14 @@ export class Evaluator {
     for (const each of due) each.memories = memoriesOf(states.get(each.rule.ruleId) ?? [])
   }
 
-  /** Rules about several searches are asked at once where that is cheap, and apart where not. */
-  async #decideAll(bundle: readonly Due[], time: RoundTime): Promise<void> {
-    let left = bundle
-    if (bySearch(bundle).length > 1 && (await this.#isLight(bundle, time))) {
-      left = await this.#decideTogether(bundle, time, true)
-    }
-    for (const some of bySearch(left)) await this.#decideTogether(some, time, false)
+  /**
+   * Rules about several searches are asked at once where that is cheap. Returns those that have to
+   * be asked apart, each search in its own turn.
+   */
+  async #decideAll(bundle: readonly Due[], time: RoundTime): Promise<readonly Due[]> {
+    const isOne = bySearch(bundle).length === 1
+    if (!isOne && !(await this.#isLight(bundle, time))) return bundle
+    return await this.#decideTogether(bundle, time, !isOne)
   }
 
   /**
@@ -265,7 +269,7 @@ export class Evaluator {
   }
 
   /**
-   * Window by window. With `isTry` returns those that have to be asked apart, as not all could be
+   * Window by window. With `isTry` returns those that were not decided, as not all could be
    * answered at once.
    */
   async #decideTogether(
