@@ -1,7 +1,7 @@
 /** Channels: who is told. What they were made with is not shown again. */
 import { type Signal, useSignal } from '@preact/signals'
 import { visibleLine } from '../../src/language/visible-text.ts'
-import { call, callJson, failureText } from '../base/api.ts'
+import { call, callJson } from '../base/api.ts'
 import { formatAgo } from '../base/format.ts'
 import { useLoaded } from '../base/loaded.ts'
 import { may } from '../base/rights.ts'
@@ -10,6 +10,7 @@ import { isolated } from '../base/shown-value.ts'
 import { Confirm } from '../parts/confirm.tsx'
 import { Failure } from '../parts/failure.tsx'
 import { tell } from '../parts/notices.tsx'
+import { useTold } from '../parts/submit.ts'
 import { ChannelForm } from './channel-form.tsx'
 import { CHANNEL_KINDS } from './channel-kinds.ts'
 
@@ -25,14 +26,24 @@ export interface ChannelInfo {
   readonly updated_at: string
 }
 
-export async function loadChannels(signal: AbortSignal): Promise<readonly ChannelInfo[]> {
-  const path = 'alerts/channels'
-  return (await callJson<{ readonly channels: readonly ChannelInfo[] }>(path, { signal })).channels
+interface ChannelList {
+  readonly channels: readonly ChannelInfo[]
+}
+
+/** `owner`: in place of one's own those of somebody else, for admins. */
+export async function loadChannels(
+  signal: AbortSignal,
+  owner?: string,
+): Promise<readonly ChannelInfo[]> {
+  const query = { owner }
+  return (await callJson<ChannelList>('alerts/channels', { query, signal })).channels
 }
 
 export function Channels() {
   const turn = useSignal(0)
-  const { value: channels, failure } = useLoaded('channels', loadChannels, { turn })
+  const { value: channels, failure } = useLoaded('channels', (signal) => loadChannels(signal), {
+    turn,
+  })
   const replaced = useSignal<ChannelInfo | undefined>(undefined)
   const isForm = route.value.params.get('dialog') === 'channel'
   return (
@@ -176,38 +187,24 @@ interface Tested {
 
 /** Sends a test, and says what came of it. */
 function TestButton({ channel: { name } }: { channel: ChannelInfo }) {
-  const isBusy = useSignal(false)
-  const run = async () => {
-    isBusy.value = true
-    try {
-      const path = `alerts/channels/${name}/test`
-      const {
-        outcome,
-        status,
-        error,
-        answer,
-        duration_ms: ms,
-      } = await callJson<Tested>(path, {
-        method: 'POST',
-      })
-      const why = [error, answer].filter(Boolean).join(': ')
-      const text = [outcome, ...(status === null ? [] : [status]), `${ms} ms`].join(', ')
-      tell(
-        `${isolated(visibleLine(name))}: ${visibleLine(`${text} ${why}`)}`,
-        outcome !== 'delivered',
-      )
-    } catch (cause) {
-      tell(failureText(cause) ?? '', true)
-    }
-    isBusy.value = false
-  }
+  const { onClick, isBusy } = useTold(async () => {
+    const tested = await callJson<Tested>(`alerts/channels/${name}/test`, { method: 'POST' })
+    const { outcome, status, error, answer, duration_ms: ms } = tested
+    const why = [error, answer].filter(Boolean).join(': ')
+    const text = [outcome, ...(status === null ? [] : [status]), `${ms} ms`].join(', ')
+    tell(
+      `${isolated(visibleLine(name))}: ${visibleLine(`${text} ${why}`)}`,
+      outcome !== 'delivered',
+    )
+    return undefined
+  })
   return (
     <button
       type="button"
       class="small"
       aria-label={`Test the channel ${isolated(visibleLine(name))}`}
-      disabled={isBusy.value}
-      onClick={() => void run()}
+      disabled={isBusy}
+      onClick={onClick}
     >
       Test
     </button>

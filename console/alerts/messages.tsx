@@ -1,15 +1,15 @@
 /** Messages to channels: above all those that were given up, which can be sent again. */
 import { type Signal, useSignal } from '@preact/signals'
 import { visibleLine } from '../../src/language/visible-text.ts'
-import { call, callJson, failureText } from '../base/api.ts'
+import { call } from '../base/api.ts'
 import { formatAgo, formatOf } from '../base/format.ts'
 import { useLoaded } from '../base/loaded.ts'
 import { may, ownToken } from '../base/rights.ts'
-import { changed, route, setParams } from '../base/route.ts'
+import { changed, href, route, setParams } from '../base/route.ts'
 import { Failure } from '../parts/failure.tsx'
-import { tell } from '../parts/notices.tsx'
+import { useTold } from '../parts/submit.ts'
 import { Tabs } from '../parts/tabs.tsx'
-import type { RuleInfo, Transition } from './rule.ts'
+import { callGroups, type RuleInfo, type Transition } from './rule.ts'
 import { groupText } from './rule-groups.tsx'
 import { KindSign } from './state-sign.tsx'
 
@@ -38,7 +38,6 @@ const STATES = [
   ['delivered', 'Arrived'],
 ] as const
 const PAGE = 50
-const DEAD_MAX = 1_000
 const REFRESH_MS = 10_000
 
 export function Messages() {
@@ -50,7 +49,7 @@ export function Messages() {
     `messages ${state} ${before}`,
     (signal) => {
       const query = { state, before, limit: PAGE }
-      return callJson<MessagePage>('alerts/messages', { query, signal })
+      return callGroups<MessagePage>('alerts/messages', { query, signal })
     },
     { turn, refreshMs: REFRESH_MS },
   )
@@ -84,20 +83,26 @@ export function DeadOfRule({ rule }: { rule: RuleInfo }) {
   const turn = useSignal(0)
   const maySee = ownToken.value === undefined || ownToken.value.streams === '*'
   const { value } = useLoaded(
-    `dead ${maySee}`,
-    async (signal): Promise<readonly Message[]> => {
-      if (!maySee) return []
-      const query = { state: 'dead', limit: DEAD_MAX }
-      return (await callJson<MessagePage>('alerts/messages', { query, signal })).messages
+    `dead ${rule.id} ${maySee}`,
+    async (signal): Promise<MessagePage> => {
+      if (!maySee) return { messages: [], next: null }
+      const query = { state: 'dead', rule: rule.id, limit: PAGE }
+      return await callGroups<MessagePage>('alerts/messages', { query, signal })
     },
     { turn, refreshMs: REFRESH_MS },
   )
-  const own = (value ?? []).filter((one) => one.rule === rule.name)
-  if (own.length === 0) return null
+  const { messages = [], next = null } = value ?? {}
+  if (messages.length === 0) return null
   return (
     <>
       <h2>Messages that did not arrive</h2>
-      <MessageTable messages={own} turn={turn} />
+      <MessageTable messages={messages} turn={turn} />
+      {next !== null && (
+        <p class="inline">
+          <span class="quiet">The last {PAGE}.</span>{' '}
+          <a href={href('alerts', undefined, { tab: 'messages' })}>Those of all rules</a>
+        </p>
+      )}
     </>
   )
 }
@@ -108,15 +113,6 @@ interface TableProps {
 }
 
 function MessageTable({ messages, turn }: TableProps) {
-  const send = async ({ id }: Message) => {
-    try {
-      await call(`alerts/messages/${id}/send`, { method: 'POST' })
-      tell('It is sent again')
-    } catch (cause) {
-      tell(failureText(cause) ?? '', true)
-    }
-    turn.value++
-  }
   const canSend = may('alerts:write') && messages.some(({ state }) => state === 'dead')
   return (
     <div class="scroll">
@@ -157,14 +153,7 @@ function MessageTable({ messages, turn }: TableProps) {
               </td>
               {canSend && (
                 <td>
-                  <button
-                    type="button"
-                    class="small"
-                    aria-label={`Send again the message ${one.id}`}
-                    onClick={() => void send(one)}
-                  >
-                    Send again
-                  </button>
+                  <SendButton message={one} turn={turn} />
                 </td>
               )}
             </tr>
@@ -172,6 +161,27 @@ function MessageTable({ messages, turn }: TableProps) {
         </tbody>
       </table>
     </div>
+  )
+}
+
+function SendButton({ message: { id }, turn }: { message: Message; turn: Signal<number> }) {
+  const { onClick, isBusy } = useTold(
+    async () => {
+      await call(`alerts/messages/${id}/send`, { method: 'POST' })
+      return 'It is sent again'
+    },
+    () => turn.value++,
+  )
+  return (
+    <button
+      type="button"
+      class="small"
+      aria-label={`Send again the message ${id}`}
+      disabled={isBusy}
+      onClick={onClick}
+    >
+      Send again
+    </button>
   )
 }
 

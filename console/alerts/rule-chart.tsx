@@ -1,8 +1,9 @@
 /** Values of windows over time, with what they are compared with as a line. */
 import { useMemo } from 'preact/hooks'
 import { visibleLine } from '../../src/language/visible-text.ts'
+import { judgedWords } from '../../src/model/alerts/rule-words.ts'
 import { callJson } from '../base/api.ts'
-import { formatOf } from '../base/format.ts'
+import { formatFigure, formatOf } from '../base/format.ts'
 import { useLoaded } from '../base/loaded.ts'
 import { go } from '../base/route.ts'
 import { formatTime } from '../base/time.ts'
@@ -10,8 +11,6 @@ import { TimeChart } from '../explore/time-chart.tsx'
 import { Failure } from '../parts/failure.tsx'
 import {
   type DecidedWindow,
-  figureName,
-  figureText,
   isCounting,
   type RuleInfo,
   type RuleSettings,
@@ -56,7 +55,7 @@ export function RuleChart({ rule, askKey }: { rule: RuleInfo; askKey: string }) 
 /** What a window's value is. */
 export function valueName(rule: RuleSettings): string {
   const { group_by: by, condition } = rule
-  const name = visibleLine(figureName(rule))
+  const name = visibleLine(judgedWords(rule))
   if (by.length === 0) return name
   return `${name}, of the group with the ${condition.op.startsWith('<') ? 'smallest' : 'largest'}`
 }
@@ -81,9 +80,9 @@ export function WindowsChart({ rule, windows, onRange }: ChartProps) {
       shown,
       [
         { label: valueName(rule), values },
-        { label: `fires at ${condition.op} ${figureText(condition.value)}`, values: limit },
+        { label: `fires at ${condition.op} ${formatFigure(condition.value)}`, values: limit },
       ],
     ] as const
   }, [windows, condition.op, condition.value])
-  return <TimeChart times={times} series={series} format={figureText} onRange={onRange} />
+  return <TimeChart times={times} series={series} format={formatFigure} onRange={onRange} />
 }

@@ -10,6 +10,7 @@ import { FieldInput } from '../parts/field-input.tsx'
 import { CheckField, Field, TextField } from '../parts/form.tsx'
 import { type ChannelInfo, loadChannels } from './channels.tsx'
 import { Choice } from './choice.tsx'
+import type { RuleInfo } from './rule.ts'
 import { type Draft, OPERATORS, SEVERITIES } from './rule-draft.ts'
 
 interface PartProps {
@@ -24,7 +25,8 @@ const WINDOWS = ['1m', '5m', '15m', '1h'] as const
 const SEVERAL = 'several'
 
 interface BasicProps extends PartProps {
-  readonly isNew: boolean
+  /** Undefined: a new one. */
+  readonly rule: RuleInfo | undefined
 }
 
 /** Of which stream fields are proposed. */
@@ -32,10 +34,10 @@ function fieldsOf({ streams: chosen }: Draft): string | undefined {
   return chosen !== '*' && chosen.length === 1 ? chosen[0] : undefined
 }
 
-export function BasicFields({ draft, change, isNew }: BasicProps) {
+export function BasicFields({ draft, change, rule }: BasicProps) {
   return (
     <>
-      {isNew && (
+      {rule === undefined && (
         <TextField
           label="Name"
           value={draft.name}
@@ -71,7 +73,7 @@ export function BasicFields({ draft, change, isNew }: BasicProps) {
           />
         )}
       </Field>
-      <Tells draft={draft} change={change} />
+      <Tells draft={draft} change={change} rule={rule} />
     </>
   )
 }
@@ -224,8 +226,10 @@ function Short({ label, value, onInput }: ShortProps) {
   )
 }
 
-function Tells({ draft, change }: PartProps) {
-  const channels = useLoaded('channels', loadChannels)
+function Tells({ draft, change, rule }: BasicProps) {
+  const owner = rule?.owner
+  const key = `channels ${owner}`
+  const channels = useLoaded(key, (signal) => loadChannels(signal, owner))
   return (
     <>
       <div class="pair">

@@ -4,13 +4,21 @@
  */
 import { useSignal } from '@preact/signals'
 import { visibleLine } from '../../src/language/visible-text.ts'
-import { ApiError, failureText } from '../base/api.ts'
+import { ApiError } from '../base/api.ts'
 import { go, href, route } from '../base/route.ts'
 import { isolated } from '../base/shown-value.ts'
 import { Failure } from '../parts/failure.tsx'
 import { Lacking } from '../parts/lacking.tsx'
 import { tell } from '../parts/notices.tsx'
-import { changeRule, makeRule, mayChangeRule, mayMakeRules, type RuleInfo } from './rule.ts'
+import { useSubmit } from '../parts/submit.ts'
+import {
+  changeRule,
+  isOfOther,
+  makeRule,
+  mayChangeRule,
+  mayMakeRules,
+  type RuleInfo,
+} from './rule.ts'
 import { type Draft, draftOfRule, draftOfSearch, mistakeOf, settingsOfDraft } from './rule-draft.ts'
 import { AdvancedFields, BasicFields } from './rule-fields.tsx'
 import { ruleAddress } from './rule-list.tsx'
@@ -27,33 +35,28 @@ export function RuleForm({ rule, onAgain }: FormProps) {
   const draft = useSignal<Draft>(
     rule === undefined ? draftOfSearch(route.value) : draftOfRule(rule),
   )
-  const isBusy = useSignal(false)
-  const failure = useSignal<string | undefined>(undefined)
   const isOvertaken = useSignal(false)
+  const { onSubmit, isBusy, failure } = useSubmit(async () => {
+    isOvertaken.value = false
+    const body = settingsOfDraft(draft.value, rule)
+    const name = draft.value.name.trim()
+    try {
+      const saved = await (rule === undefined ? makeRule(name, body) : changeRule(rule, body))
+      tell(`${isolated(visibleLine(saved.name))} is saved`)
+      go(ruleAddress(saved), 'replace')
+    } catch (cause) {
+      const isOther = cause instanceof ApiError && cause.status === 412
+      if (isOther && rule === undefined) throw new Error(NAME_TAKEN)
+      isOvertaken.value = isOther
+      throw cause
+    }
+  })
   if (rule === undefined ? !mayMakeRules() : !mayChangeRule(rule))
     return <Lacking scope="alerts:write" what="make rules of alerts" />
   const change = (changes: Partial<Draft>) => {
     draft.value = { ...draft.value, ...changes }
   }
   const mistake = mistakeOf(draft.value)
-  const save = async (event: Event) => {
-    event.preventDefault()
-    isBusy.value = true
-    failure.value = undefined
-    try {
-      const body = settingsOfDraft(draft.value, rule)
-      const name = draft.value.name.trim()
-      const saved = await (rule === undefined ? makeRule(name, body) : changeRule(rule, body))
-      tell(`${isolated(visibleLine(saved.name))} is saved`)
-      go(ruleAddress(saved), 'replace')
-    } catch (cause) {
-      const isOther = cause instanceof ApiError && cause.status === 412
-      isOvertaken.value = isOther && rule !== undefined
-      failure.value = isOther && rule === undefined ? NAME_TAKEN : failureText(cause)
-    } finally {
-      isBusy.value = false
-    }
-  }
   const parts = { draft: draft.value, change }
   return (
     <section>
@@ -71,15 +74,21 @@ export function RuleForm({ rule, onAgain }: FormProps) {
       <div class="heading">
         <h1>{rule === undefined ? 'New rule' : `Edit ${visibleLine(rule.name)}`}</h1>
       </div>
+      {rule !== undefined && isOfOther(rule) && (
+        <p class="card quiet">
+          It stays a rule of <bdi>{visibleLine(rule.owner)}</bdi>, and reads with those rights. What
+          it would have done is told of what you see.
+        </p>
+      )}
       <div class="halves rule-form">
-        <form onSubmit={(event) => void save(event)}>
-          <BasicFields {...parts} isNew={rule === undefined} />
+        <form onSubmit={onSubmit}>
+          <BasicFields {...parts} rule={rule} />
           <details>
             <summary>More: shares, windows that overlap, labels, event time</summary>
             <AdvancedFields {...parts} />
           </details>
-          {failure.value !== undefined && (
-            <Failure text={failure.value}>
+          {failure !== undefined && (
+            <Failure text={failure}>
               {isOvertaken.value && (
                 <button type="button" onClick={onAgain}>
                   Read it again, without my changes
@@ -94,7 +103,7 @@ export function RuleForm({ rule, onAgain }: FormProps) {
             <button
               type="submit"
               class="primary"
-              disabled={isBusy.value || mistake !== undefined || draft.value.name.trim() === ''}
+              disabled={isBusy || mistake !== undefined || draft.value.name.trim() === ''}
             >
               {rule === undefined ? 'Create rule' : 'Save'}
             </button>

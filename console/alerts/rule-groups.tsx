@@ -3,12 +3,12 @@ import { type Signal, useSignal } from '@preact/signals'
 import { visibleLine } from '../../src/language/visible-text.ts'
 import { tryParseDuration } from '../../src/model/duration.ts'
 import { call } from '../base/api.ts'
-import { formatAgo, formatOf } from '../base/format.ts'
+import { formatAgo, formatFigure, formatOf } from '../base/format.ts'
 import { may } from '../base/rights.ts'
 import { href } from '../base/route.ts'
 import { shownValue } from '../base/shown-value.ts'
 import { useTold } from '../parts/submit.ts'
-import { figureText, type GroupState, type GroupValues, type RuleInfo, rulePath } from './rule.ts'
+import { type GroupState, type GroupValues, type RuleInfo, rulePath } from './rule.ts'
 import { groupMatchers, matchersParam } from './silence.ts'
 import { GroupSign } from './state-sign.tsx'
 import { WhyLinks } from './why-links.tsx'
@@ -84,7 +84,7 @@ function GroupRow({ rule, state, all, turn }: RowProps) {
       <th scope="row">
         <bdi class="mono">{groupText(group)}</bdi>
       </th>
-      <td class="number">{figureText(state.value)}</td>
+      <td class="number">{formatFigure(state.value)}</td>
       <td class="when">{formatAgo(Date.parse(since))}</td>
       <td class="when">{formatAgo(Date.parse(seen))}</td>
       <td>
@@ -114,7 +114,7 @@ function windowStart({ window }: RuleInfo, end: string): string {
 export function groupText(group: GroupValues): string {
   if (group === null) return 'the rule as a whole'
   if (group.length === 0) return 'all events'
-  return group.map((value) => shownValue(JSON.stringify(value))).join(' · ')
+  return group.map(shownValue).join(' · ')
 }
 
 function silenceAddress(rule: RuleInfo, group: GroupValues): string {

@@ -1,13 +1,12 @@
 /** What became of a rule and its groups, the newest first, page by page. */
 import { visibleLine } from '../../src/language/visible-text.ts'
-import { callJson } from '../base/api.ts'
-import { formatCount } from '../base/format.ts'
+import { formatCount, formatFigure } from '../base/format.ts'
 import { useLoaded } from '../base/loaded.ts'
 import { changed, route } from '../base/route.ts'
 import { formatTime } from '../base/time.ts'
 import { Failure } from '../parts/failure.tsx'
 import {
-  figureText,
+  callGroups,
   type GroupState,
   type GroupValues,
   type RuleInfo,
@@ -30,7 +29,7 @@ export function RuleHistory({ rule, groups, askKey }: HistoryProps) {
   const before = route.value.params.get('before') ?? undefined
   const { value, failure } = useLoaded(`${askKey} ${before}`, async (signal) => {
     const query = { limit: PAGE, before }
-    return await callJson<{
+    return await callGroups<{
       readonly transitions: readonly Transition[]
       readonly next: string | null
     }>(`${rulePath(rule)}/transitions`, { query, signal })
@@ -92,7 +91,7 @@ function TransitionTable({ rule, transitions, all }: TableProps) {
               <th scope="row">
                 <bdi class="mono">{groupText(one.group)}</bdi>
               </th>
-              <td class="number">{figureText(one.value)}</td>
+              <td class="number">{formatFigure(one.value)}</td>
               <td class="number">
                 {one.event_count === null ? '–' : formatCount(one.event_count)}
               </td>

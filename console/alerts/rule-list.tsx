@@ -1,18 +1,12 @@
 /** All rules, those that fire first; found by any part of what they say. */
 import { visibleLine } from '../../src/language/visible-text.ts'
+import { conditionWords, RULE_STATES, ruleState } from '../../src/model/alerts/rule-words.ts'
 import { formatOf } from '../base/format.ts'
 import { useLoaded } from '../base/loaded.ts'
 import { go, href, route, setParams } from '../base/route.ts'
 import { findStream } from '../base/stream.ts'
 import { Failure } from '../parts/failure.tsx'
-import {
-  conditionText,
-  loadRules,
-  mayMakeRules,
-  RULE_STATES,
-  type RuleInfo,
-  stateOf,
-} from './rule.ts'
+import { isOfOther, loadRules, mayMakeRules, type RuleInfo } from './rule.ts'
 import { RuleSign } from './state-sign.tsx'
 
 const REFRESH_MS = 10_000
@@ -46,10 +40,10 @@ function listRules(
     const isAbout =
       streamId === undefined || rule.streams === '*' || rule.streams.includes(streamId)
     const { name, description, query, severity, owner } = rule
-    const said = `${name} ${description} ${query} ${severity} ${owner} ${stateOf(rule)}`
+    const said = `${name} ${description} ${query} ${severity} ${owner} ${ruleState(rule)}`
     return isAbout && words.every((word) => said.toLowerCase().includes(word))
   }
-  const rank = (rule: RuleInfo) => RULE_STATES.indexOf(stateOf(rule))
+  const rank = (rule: RuleInfo) => RULE_STATES.indexOf(ruleState(rule))
   return all.filter(isShown).sort((a, b) => rank(a) - rank(b) || NAMES.compare(a.name, b.name))
 }
 
@@ -152,6 +146,11 @@ function RuleRow({ rule }: { rule: RuleInfo }) {
         <a href={ruleAddress(rule)}>
           <bdi>{visibleLine(rule.name)}</bdi>
         </a>
+        {isOfOther(rule) && (
+          <p class="hint">
+            of <bdi>{visibleLine(rule.owner)}</bdi>
+          </p>
+        )}
         {rule.problem !== null && !rule.paused && (
           <p class="hint bad">
             <bdi>{visibleLine(rule.problem)}</bdi>
@@ -164,7 +163,7 @@ function RuleRow({ rule }: { rule: RuleInfo }) {
         )}
       </th>
       <td>
-        <bdi>{visibleLine(conditionText(rule))}</bdi>
+        <bdi>{visibleLine(conditionWords(rule))}</bdi>
         {rule.group_by.length > 0 && (
           <p class="hint">
             by <bdi>{visibleLine(rule.group_by.join(', '))}</bdi>

@@ -1,10 +1,11 @@
 /** One rule: what it does now, what it did, why, and what can be done about it. */
 import { type Signal, useSignal } from '@preact/signals'
 import { visibleLine } from '../../src/language/visible-text.ts'
+import { conditionWords } from '../../src/model/alerts/rule-words.ts'
 import { call, callJson } from '../base/api.ts'
 import { formatAgo } from '../base/format.ts'
 import { type Loaded, useLoaded } from '../base/loaded.ts'
-import { may, ownToken } from '../base/rights.ts'
+import { may } from '../base/rights.ts'
 import { closeDialog, go, href, openDialog, route, setParams } from '../base/route.ts'
 import { isolated } from '../base/shown-value.ts'
 import { Confirm } from '../parts/confirm.tsx'
@@ -13,9 +14,10 @@ import { tell } from '../parts/notices.tsx'
 import { useTold } from '../parts/submit.ts'
 import { DeadOfRule } from './messages.tsx'
 import {
+  callGroups,
   changeRule,
-  conditionText,
   type GroupState,
+  isOfOther,
   mayChangeRule,
   type RuleInfo,
   rulePath,
@@ -62,7 +64,7 @@ function LookPage({ ruleId }: { ruleId: string }) {
       const path = rulePath({ id: encodeURIComponent(ruleId) })
       const [rule, { groups }] = await Promise.all([
         callJson<RuleInfo>(path, { signal }),
-        callJson<{ readonly groups: readonly GroupState[] }>(`${path}/groups`, { signal }),
+        callGroups<{ readonly groups: readonly GroupState[] }>(`${path}/groups`, { signal }),
       ])
       return { rule, groups }
     },
@@ -153,7 +155,7 @@ function Meaning({ rule }: { rule: RuleInfo }) {
   return (
     <div class="card">
       <p class="meaning">
-        Fires when <strong>{visibleLine(conditionText(rule))}</strong>
+        Fires when <strong>{visibleLine(conditionWords(rule))}</strong>
         {by.length > 0 && (
           <>
             , by <bdi class="mono">{visibleLine(by.join(', '))}</bdi>
@@ -173,7 +175,7 @@ function Meaning({ rule }: { rule: RuleInfo }) {
       )}
       <p class="hint">
         {rule.severity}, tells <bdi>{visibleLine(channels.join(', ')) || 'nobody'}</bdi>
-        {ownToken.value?.owner !== owner && (
+        {isOfOther(rule) && (
           <>
             , reads with the rights of <bdi>{visibleLine(owner)}</bdi>
           </>

@@ -5,14 +5,13 @@
 import { useSignal } from '@preact/signals'
 import { visibleLine } from '../../src/language/visible-text.ts'
 import { formatDuration, tryParseDuration } from '../../src/model/duration.ts'
-import { callJson } from '../base/api.ts'
-import { formatCount, formatOf } from '../base/format.ts'
+import { formatCount, formatFigure, formatOf } from '../base/format.ts'
 import { useLoaded } from '../base/loaded.ts'
 import { formatTime } from '../base/time.ts'
 import { Failure } from '../parts/failure.tsx'
 import {
+  callGroups,
   type DecidedWindow,
-  figureText,
   type GroupValues,
   isCounting,
   type Range,
@@ -80,7 +79,7 @@ function Tried({ settings, onThreshold }: Required<Omit<TrialProps, 'mistake'>>)
     await pause(TYPED_MS, signal)
     const body = { rule: settings, from: `-${Math.floor(backMs / 1_000)}s` }
     const path = 'alerts/backtest'
-    const answer = await callJson<Backtest>(path, { method: 'POST', body, signal })
+    const answer = await callGroups<Backtest>(path, { method: 'POST', body, signal })
     return { ...answer, settings }
   })
   if (failure !== undefined && !isStale) return <Failure text={failure} />
@@ -171,7 +170,7 @@ interface PresetProps extends Pick<TrialProps, 'onThreshold'> {
 }
 
 function Preset({ text, op, value, onThreshold }: PresetProps) {
-  const shown = figureText(value)
+  const shown = formatFigure(value)
   return (
     <button
       type="button"
@@ -195,7 +194,7 @@ function Fired({ trial: { transitions, settings } }: { trial: Trial }) {
         <li key={`${one.window.to} ${groupText(one.group)}`}>
           <span class="when">{formatTime(Date.parse(one.window.to), 0)}</span>{' '}
           {settings.group_by.length > 0 && <bdi class="mono">{groupText(one.group)}</bdi>}{' '}
-          {visibleLine(figureText(one.value))}{' '}
+          {visibleLine(formatFigure(one.value))}{' '}
           <WhyLinks rule={settings} range={one.window} group={one.group} all={all} />
         </li>
       ))}

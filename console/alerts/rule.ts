@@ -1,7 +1,7 @@
 /** Rules of alerts as the API tells them, and what is read and changed of them. */
-import { callJson } from '../base/api.ts'
+import { type Call, callJson, callText, loadAll } from '../base/api.ts'
 import type { Clock } from '../base/clock.ts'
-import { formatCount } from '../base/format.ts'
+import { parseKeeping, wholeJson } from '../base/exact-json.ts'
 import { may, ownToken } from '../base/rights.ts'
 
 export interface Relative {
@@ -62,8 +62,8 @@ export interface Range {
   readonly to: string
 }
 
-/** The values of `group_by`; null: the rule as a whole. */
-export type GroupValues = readonly unknown[] | null
+/** The values of `group_by`, as JSON each; null: the rule as a whole. */
+export type GroupValues = readonly string[] | null
 
 export interface GroupState {
   readonly group: GroupValues
@@ -106,15 +106,12 @@ export function rulePath({ id }: Pick<RuleInfo, 'id'>): string {
 }
 
 export async function loadRules(signal: AbortSignal): Promise<readonly RuleInfo[]> {
-  const all: RuleInfo[] = []
-  let after: string | undefined
-  do {
-    const page: { readonly rules: readonly RuleInfo[]; readonly next: string | null } =
-      await callJson(ALERTS, { query: { after }, signal })
-    all.push(...page.rules)
-    after = page.next ?? undefined
-  } while (after !== undefined)
-  return all
+  return await loadAll<RuleInfo>(ALERTS, 'rules', { signal })
+}
+
+/** An answer, of which groups keep the digits of their numbers. Throws as `call` does. */
+export async function callGroups<T>(path: string, options: Call = {}): Promise<T> {
+  return parseKeeping(wholeJson(await callText(path, options)), 'group') as T
 }
 
 /** What is put to have the same rule again; members that this page does not know stay. */
@@ -127,7 +124,8 @@ export function settingsOf(rule: RuleInfo): RuleSettings {
 /** Replaces the version that was read. Throws `ApiError`: 412 when there is another one by now. */
 export async function changeRule(rule: RuleInfo, body: RuleSettings): Promise<RuleInfo> {
   const headers = { 'If-Match': `"${rule.version}"` }
-  return await callJson(`${ALERTS}/${rule.name}`, { method: 'PUT', headers, body })
+  const query = { owner: rule.owner }
+  return await callJson(`${ALERTS}/${rule.name}`, { method: 'PUT', query, headers, body })
 }
 
 /** Throws `ApiError`: 412 when there is one of this name. */
@@ -136,52 +134,19 @@ export async function makeRule(name: string, body: RuleSettings): Promise<RuleIn
   return await callJson(`${ALERTS}/${encodeURIComponent(name)}`, { method: 'PUT', headers, body })
 }
 
-/** A rule reads with the rights of who puts it. */
+/** A rule reads with the rights of who makes it. */
 export function mayMakeRules(): boolean {
   return may('alerts:write') && may('events:read')
 }
 
-/** Rules are put by their owner; others' have names of their own. */
-export function mayChangeRule({ owner }: RuleInfo): boolean {
-  const { value: own } = ownToken
-  return mayMakeRules() && (own === undefined || own.owner === owner)
+/** Somebody else's than that of who is signed in, as far as that is known. */
+export function isOfOther({ owner }: Pick<RuleInfo, 'owner'>): boolean {
+  return ownToken.value !== undefined && ownToken.value.owner !== owner
 }
 
-export type RuleState = 'firing' | 'failing' | 'pending' | 'paused' | 'quiet'
-
-/** The worst first. */
-export const RULE_STATES: readonly RuleState[] = ['firing', 'failing', 'pending', 'quiet', 'paused']
-
-export function stateOf(rule: RuleInfo): RuleState {
-  if (rule.groups_firing > 0) return 'firing'
-  if (rule.paused) return 'paused'
-  if (rule.problem !== null) return 'failing'
-  return rule.groups_pending > 0 ? 'pending' : 'quiet'
-}
-
-/** `count > 20 in 3 of 5 windows of 1m`. */
-export function conditionText(rule: RuleSettings): string {
-  const { condition, for: patience, window, every } = rule
-  const often = patience.in === 1 ? ' in' : ` in ${patience.of} of ${patience.in} windows of`
-  const slides = every === window ? '' : `, every ${every}`
-  return `${figureName(rule)} ${condition.op} ${condition.value}${often} ${window}${slides}`
-}
-
-/** `count of status:>=500 / count`. */
-export function figureName({ aggregate, relative_to: relative }: RuleSettings): string {
-  if (relative === undefined) return aggregateText(aggregate)
-  const of = relative.before === undefined ? aggregateText(relative) : `${relative.before} before`
-  return `${aggregateText(aggregate)} / ${of}`
-}
-
-function aggregateText({ fn = 'count', field, query }: Relative): string {
-  const of = field === undefined ? fn : `${fn} of ${field}`
-  return query === undefined ? of : `${of} where ${query}`
-}
-
-export function figureText(value: number | null): string {
-  if (value === null) return '–'
-  return Number.isInteger(value) ? formatCount(value) : value.toPrecision(4)
+/** An admin changes those of others, too. */
+export function mayChangeRule(rule: RuleInfo): boolean {
+  return mayMakeRules() && (!isOfOther(rule) || may('admin'))
 }
 
 /** Whether a window without events has the value 0. */

@@ -1,8 +1,10 @@
 /** Silences: what is not told for a while, though it goes on to be decided. */
-import { useSignal } from '@preact/signals'
+import { type Signal, useSignal } from '@preact/signals'
 import { visibleLine } from '../../src/language/visible-text.ts'
+import { matcherText } from '../../src/model/alerts/alert-matchers.ts'
 import { tryParseDuration } from '../../src/model/duration.ts'
-import { call, callJson, failureText } from '../base/api.ts'
+import { call, loadAll } from '../base/api.ts'
+import { formatOf } from '../base/format.ts'
 import { useLoaded } from '../base/loaded.ts'
 import { may } from '../base/rights.ts'
 import { closeDialog, openDialog, route, setParams } from '../base/route.ts'
@@ -11,40 +13,30 @@ import { Dialog } from '../parts/dialog.tsx'
 import { Failure } from '../parts/failure.tsx'
 import { Field, TextField } from '../parts/form.tsx'
 import { tell } from '../parts/notices.tsx'
-import { useSubmit } from '../parts/submit.ts'
+import { useSubmit, useTold } from '../parts/submit.ts'
 import { Tabs } from '../parts/tabs.tsx'
-import { matcherText, readMatchers, type SilenceInfo } from './silence.ts'
+import { readMatchers, type SilenceInfo } from './silence.ts'
 
 const STATES = [
   ['active', 'Active'],
   ['pending', 'To come'],
   ['expired', 'Over'],
 ] as const
+const SHOWN_MAX = 100
 const DURATIONS = ['30m', '1h', '4h', '1d', '7d'] as const
 
 export function Silences() {
   const turn = useSignal(0)
   const { params } = route.value
   const state = STATES.find(([name]) => name === params.get('state'))?.[0] ?? 'active'
-  const { value, failure } = useLoaded(
+  const { value: all, failure } = useLoaded(
     `silences ${state}`,
     (signal) => {
       const query = { state }
-      return callJson<{ readonly silences: readonly SilenceInfo[] }>('alerts/silences', {
-        ...{ query, signal },
-      })
+      return loadAll<SilenceInfo>('alerts/silences', 'silences', { query, signal })
     },
     { turn },
   )
-  const end = async ({ id }: SilenceInfo) => {
-    try {
-      await call(`alerts/silences/${id}`, { method: 'DELETE' })
-      tell('The silence is over: what fires is told')
-    } catch (cause) {
-      tell(failureText(cause) ?? '', true)
-    }
-    turn.value++
-  }
   return (
     <>
       <div class="toolbar list-bar">
@@ -63,11 +55,13 @@ export function Silences() {
       </div>
       <p class="hint">What a silence is about is decided as ever, and not told until it is over.</p>
       {failure !== undefined && <Failure text={failure} />}
-      {value?.silences.length === 0 && <p class="empty">No silence.</p>}
-      {value !== undefined && value.silences.length > 0 && (
+      {all?.length === 0 && <p class="empty">No silence.</p>}
+      {all !== undefined && all.length > 0 && (
         <SilenceTable
-          silences={value.silences}
-          onEnd={state === 'expired' ? undefined : (one) => void end(one)}
+          key={state}
+          silences={all}
+          turn={turn}
+          canEnd={state !== 'expired' && may('alerts:write')}
         />
       )}
       {params.get('dialog') === 'silence' && may('alerts:write') && (
@@ -79,10 +73,12 @@ export function Silences() {
 
 interface TableProps {
   readonly silences: readonly SilenceInfo[]
-  readonly onEnd: ((silence: SilenceInfo) => void) | undefined
+  readonly turn: Signal<number>
+  readonly canEnd: boolean
 }
 
-function SilenceTable({ silences, onEnd }: TableProps) {
+function SilenceTable({ silences, turn, canEnd }: TableProps) {
+  const shown = useSignal(SHOWN_MAX)
   return (
     <div class="scroll">
       <table class="table">
@@ -92,11 +88,11 @@ function SilenceTable({ silences, onEnd }: TableProps) {
             <th scope="col">From</th>
             <th scope="col">To</th>
             <th scope="col">Why</th>
-            {onEnd !== undefined && may('alerts:write') && <th scope="col">End</th>}
+            {canEnd && <th scope="col">End</th>}
           </tr>
         </thead>
         <tbody>
-          {silences.map((one) => (
+          {silences.slice(0, shown.value).map((one) => (
             <tr key={one.id}>
               <th scope="row">
                 <bdi class="mono">{visibleLine(one.matchers.map(matcherText).join(', '))}</bdi>
@@ -111,23 +107,47 @@ function SilenceTable({ silences, onEnd }: TableProps) {
                   </p>
                 )}
               </td>
-              {onEnd !== undefined && may('alerts:write') && (
+              {canEnd && (
                 <td>
-                  <button
-                    type="button"
-                    class="small"
-                    aria-label={`End the silence of ${visibleLine(one.matchers.map(matcherText).join(', '))}`}
-                    onClick={() => onEnd(one)}
-                  >
-                    End
-                  </button>
+                  <EndButton silence={one} turn={turn} />
                 </td>
               )}
             </tr>
           ))}
         </tbody>
       </table>
+      {silences.length > shown.value && (
+        <button type="button" onClick={() => (shown.value += SHOWN_MAX)}>
+          Show more of {formatOf(silences.length, 'silence')}
+        </button>
+      )}
     </div>
+  )
+}
+
+interface EndProps {
+  readonly silence: SilenceInfo
+  readonly turn: Signal<number>
+}
+
+function EndButton({ silence: { id, matchers }, turn }: EndProps) {
+  const { onClick, isBusy } = useTold(
+    async () => {
+      await call(`alerts/silences/${id}`, { method: 'DELETE' })
+      return 'The silence is over: what fires is told'
+    },
+    () => turn.value++,
+  )
+  return (
+    <button
+      type="button"
+      class="small"
+      aria-label={`End the silence of ${visibleLine(matchers.map(matcherText).join(', '))}`}
+      disabled={isBusy}
+      onClick={onClick}
+    >
+      End
+    </button>
   )
 }
 

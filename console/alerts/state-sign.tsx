@@ -1,7 +1,7 @@
 /** States in words and colour, with a sign for who does not see colours. */
+import { type RuleState, ruleState } from '../../src/model/alerts/rule-words.ts'
 import { formatCount } from '../base/format.ts'
-import type { GroupState } from './rule.ts'
-import { type RuleInfo, type RuleState, stateOf } from './rule.ts'
+import type { GroupState, RuleInfo } from './rule.ts'
 
 const SIGNS: Readonly<Record<RuleState, readonly [sign: string, style: string]>> = {
   firing: ['●', 'bad'],
@@ -21,7 +21,7 @@ function Sign({ state, text }: { state: RuleState; text: string }) {
 }
 
 export function RuleSign({ rule }: { rule: RuleInfo }) {
-  const state = stateOf(rule)
+  const state = ruleState(rule)
   const { groups_firing: firing, groups_pending: pending, group_by: by } = rule
   const count = state === 'firing' ? firing : state === 'pending' ? pending : 0
   const many = by.length > 0 && count > 0 ? ` ${formatCount(count)}` : ''

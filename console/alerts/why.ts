@@ -4,6 +4,7 @@
  */
 import { parse } from '../../src/language/parse.ts'
 import { GROUP_VALUE_CHARS_MAX } from '../../src/model/alert-rule.ts'
+import { labelValue } from '../../src/model/alerts/alert-matchers.ts'
 import { clockParam } from '../base/clock.ts'
 import { type EventField, fieldOfApi } from '../base/field.ts'
 import { href } from '../base/route.ts'
@@ -56,14 +57,14 @@ function queryOf(
   const by = places.map((at) => fieldOfApi(names[at]!))
   const known = by.filter((field): field is EventField => field !== undefined)
   if (known.length < by.length) return undefined
-  const isCut = (at: number) => JSON.stringify(group[at]).length >= GROUP_VALUE_CHARS_MAX
+  const isCut = (at: number) => (group[at] ?? '').length >= GROUP_VALUE_CHARS_MAX
   if (places.some(isCut)) return undefined
   const valuesOf = (values: GroupValues) => ({
-    values: places.map((at) => JSON.stringify(values?.[at] ?? null)),
+    values: places.map((at) => values?.[at] ?? 'null'),
     ...{ text: '', value: null },
   })
   // Which of the others look the same matters to numbers alone.
-  const isOfNumbers = places.some((at) => typeof group[at] === 'number')
+  const isOfNumbers = places.some((at) => /^[-\d]/.test(group[at] ?? ''))
   const clause = clauseOfGroup(known, valuesOf(group), isOfNumbers ? all.map(valuesOf) : [])
   return clause && withClause(own, clause, false)
 }
@@ -84,6 +85,6 @@ function streamsOf(
   group: GroupValues,
 ): readonly (string | undefined)[] {
   const at = names.indexOf(STREAM)
-  if (at >= 0 && group !== null) return [String(group[at])]
+  if (at >= 0 && group !== null) return [labelValue(group[at] ?? 'null')]
   return streams === '*' ? [undefined] : streams
 }

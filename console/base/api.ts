@@ -97,6 +97,24 @@ export async function callJson<T>(path: string, options: Call = {}): Promise<T> 
   return (response.status === 204 ? undefined : JSON.parse(await whole(response))) as T
 }
 
+/** All pages of a list, which is the member `name` of its answers. Throws as `call` does. */
+export async function loadAll<T>(
+  path: string,
+  name: string,
+  { query, signal }: Pick<Call, 'query' | 'signal'> = {},
+): Promise<readonly T[]> {
+  const all: T[] = []
+  let after: string | undefined
+  do {
+    const page: Readonly<Record<string, unknown>> = await callJson(path, {
+      ...{ query: { ...query, after }, signal },
+    })
+    all.push(...(page[name] as readonly T[]))
+    after = (page.next as string | null) ?? undefined
+  } while (after !== undefined)
+  return all
+}
+
 /** The answer's text, for what holds numbers whose digits count. Throws as `call` does. */
 export async function callText(path: string, options: Call = {}): Promise<string> {
   return await whole(await call(path, options))

@@ -11,6 +11,12 @@ export function formatCount(count: number): string {
   return COUNT.format(count)
 }
 
+/** A figure of events, such as a count or an average. */
+export function formatFigure(value: number | null): string {
+  if (value === null) return '–'
+  return Number.isInteger(value) ? formatCount(value) : value.toPrecision(4)
+}
+
 /** `1 event`, `2 events`. */
 export function formatEvents(count: number): string {
   return formatOf(count, 'event')

@@ -1,6 +1,6 @@
 /** Streams as the API tells them, and the list that all screens share. */
 import { signal } from '@preact/signals'
-import { callJson, failureText } from './api.ts'
+import { failureText, loadAll } from './api.ts'
 import { session } from './session.ts'
 
 export interface StreamInfo {
@@ -71,11 +71,6 @@ export interface Learned {
   readonly hard_cap: number
 }
 
-interface StreamPage {
-  readonly streams: readonly StreamInfo[]
-  readonly next: string | null
-}
-
 /** Undefined until they were loaded once. */
 export const streams = signal<readonly StreamInfo[] | undefined>(undefined)
 export const streamsFailure = signal<string | undefined>(undefined)
@@ -93,13 +88,7 @@ session.subscribe(() => {
 export async function loadStreams(ready?: Promise<void>): Promise<void> {
   const asked = session.value
   try {
-    const all: StreamInfo[] = []
-    let after: string | undefined
-    do {
-      const page: StreamPage = await callJson('streams', { query: { after } })
-      all.push(...page.streams)
-      after = page.next ?? undefined
-    } while (after !== undefined)
+    const all = await loadAll<StreamInfo>('streams', 'streams')
     await ready
     if (session.value !== asked) return
     streams.value = all

@@ -17,7 +17,7 @@ import {
   readFieldList,
   readFieldText,
 } from '../base/field.ts'
-import { formatCount } from '../base/format.ts'
+import { formatCount, formatFigure } from '../base/format.ts'
 import { useLoaded } from '../base/loaded.ts'
 import { route, setParams } from '../base/route.ts'
 import { NO_VALUE } from '../base/shown-value.ts'
@@ -310,7 +310,7 @@ function Found({ value, by, fn, of, kind, isOther, about }: FoundProps) {
           series={value.series}
           kind={kind}
           isStacked={isOfEvents(fn) || fn === 'sum'}
-          format={figure}
+          format={formatFigure}
         />
       </div>
     </div>
@@ -404,10 +404,5 @@ function figureName(fn: string, of: string): string {
 
 /** What is none is not about anything. */
 function aboutFigure(about: string, value: number | null): string {
-  return (value === null ? '' : about) + figure(value)
-}
-
-function figure(value: number | null): string {
-  if (value === null) return '–'
-  return Number.isInteger(value) ? formatCount(value) : value.toPrecision(4)
+  return (value === null ? '' : about) + formatFigure(value)
 }

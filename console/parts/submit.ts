@@ -29,13 +29,17 @@ export function useSubmit(run: () => Promise<void>) {
 }
 
 /**
- * What a button does that tells what came of it, once at a time. `run` says what is told; `after`
- * is called in any case.
+ * What a button does that tells what came of it, once at a time. `run` says what is told, unless it
+ * has told that itself; `after` is called in any case.
  */
-export function useTold(run: () => Promise<string>, after: () => void) {
+export function useTold(
+  run: () => Promise<string | undefined>,
+  after: () => void = () => undefined,
+) {
   const { onSubmit, isBusy } = useSubmit(async () => {
     try {
-      tell(await run())
+      const text = await run()
+      if (text !== undefined) tell(text)
     } catch (cause) {
       tell(failureText(cause) ?? '', true)
     }

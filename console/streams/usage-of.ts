@@ -1,4 +1,4 @@
-import { callJson } from '../base/api.ts'
+import { callJson, loadAll } from '../base/api.ts'
 import { type Loaded, useLoaded } from '../base/loaded.ts'
 import type { Overview, Usage } from '../base/stream.ts'
 
@@ -19,13 +19,6 @@ export function useOverviews(): Loaded<ReadonlyMap<string, Overview>> {
 }
 
 async function loadOverviews(signal: AbortSignal): Promise<ReadonlyMap<string, Overview>> {
-  const all = new Map<string, Overview>()
-  let after: string | undefined
-  do {
-    const page: { readonly usage: readonly Overview[]; readonly next: string | null } =
-      await callJson('usage', { query: { after }, signal })
-    for (const one of page.usage) all.set(one.stream_id, one)
-    after = page.next ?? undefined
-  } while (after !== undefined)
-  return all
+  const all = await loadAll<Overview>('usage', 'usage', { signal })
+  return new Map(all.map((one) => [one.stream_id, one]))
 }

@@ -1,7 +1,7 @@
 /** Access tokens: who may do what, until when, and which of them nobody uses. */
 import { useSignal } from '@preact/signals'
 import { visibleLine } from '../../src/language/visible-text.ts'
-import { call, callJson } from '../base/api.ts'
+import { call, loadAll } from '../base/api.ts'
 import { formatAgo } from '../base/format.ts'
 import { useLoaded } from '../base/loaded.ts'
 import { ownToken, type TokenInfo } from '../base/rights.ts'
@@ -59,21 +59,9 @@ export function TokensScreen() {
   )
 }
 
-interface TokenPage {
-  readonly tokens: readonly TokenInfo[]
-  readonly next: string | null
-}
-
 /** All pages; those that work first, each part with the newest first. */
 async function loadTokens(signal: AbortSignal): Promise<readonly TokenInfo[]> {
-  const all: TokenInfo[] = []
-  let after: string | undefined
-  do {
-    const page: TokenPage = await callJson('tokens', { query: { after }, signal })
-    all.push(...page.tokens)
-    after = page.next ?? undefined
-  } while (after !== undefined)
-  const newest = all.reverse()
+  const newest = (await loadAll<TokenInfo>('tokens', 'tokens', { signal })).toReversed()
   return [
     ...newest.filter((one) => stateOf(one) === undefined),
     ...newest.filter((one) => stateOf(one) !== undefined),

@@ -1,10 +1,9 @@
 /** Why a rule fires: the window, its value, the events of it, and what else changed then. */
 
-import { conditionWords } from '../alerts/condition-words.ts'
 import { countedEventsQuery, countedStream } from '../alerts/counted-events-query.ts'
 import { taskOf } from '../alerts/rule-settings.ts'
 import { findVisibleRule } from '../alerts/visible-rules.ts'
-import { readElementTexts, readMemberTexts } from '../api/json-text.ts'
+import { readElementTexts, readMemberTexts, withMemberTexts } from '../api/json-text.ts'
 import { IngestError } from '../errors.ts'
 import { formatTimeMs } from '../model/rfc3339.ts'
 import { hasScope, type Stream } from '../model/stream.ts'
@@ -19,7 +18,14 @@ import type { Transition, TransitionStore } from '../store/alerts/transition-sto
 import type { DecidedWindow } from '../store/alerts/window-store.ts'
 import type { AgentTool, ToolCall } from './agent-tool.ts'
 import { cutStrings, fitRows } from './fit-text.ts'
-import { type ListAlertsDeps, namedValues, stateOf, tellGroup } from './list-alerts.ts'
+import {
+  firesWhen,
+  type ListAlertsDeps,
+  namedValues,
+  stateOf,
+  tellGroup,
+  toldProblem,
+} from './list-alerts.ts'
 import { tellRecord } from './search-events.ts'
 
 export interface ExplainAlertDeps extends ListAlertsDeps, AggregateDeps {
@@ -117,14 +123,14 @@ async function explain(deps: ExplainAlertDeps, call: ToolCall, looked: Looked): 
   const groups = fitRows(groupRows(looked), GROUPS_CHARS_MAX)
   const head = {
     ...{ id: String(rule.ruleId), rule: rule.name, state: stateOf(rule) },
-    ...{ severity: settings.severity, fires_when: conditionWords(settings) },
+    ...{ severity: settings.severity, fires_when: firesWhen(settings) },
     ...{ description: settings.description, query: settings.query, streams: settings.streams },
     ...{ time_basis: settings.time_basis, changed_at: formatTimeMs(rule.updatedAtMs) },
-    ...{ annotations: settings.annotations, problem: rule.problem ?? null },
+    ...{ annotations: settings.annotations, problem: toldProblem(rule) ?? null },
   }
   const parts = [
     `"rule":${cutStrings(JSON.stringify(head))}`,
-    `"fired":${fired === undefined ? 'null' : cutStrings(JSON.stringify(tellFired(rule, fired)))}`,
+    `"fired":${fired === undefined ? 'null' : cutStrings(tellFired(rule, fired))}`,
     `"groups":[${groups.json}],"groups_left_out":${looked.groups.length - groups.count}`,
     `"last_windows":${JSON.stringify(windows.map(tellWindow))}`,
   ]
@@ -141,19 +147,19 @@ function groupRows({ rule, groups }: Looked): string[] {
   return groups
     .toSorted((a, b) => STATES.indexOf(a.state) - STATES.indexOf(b.state))
     .slice(0, GROUPS_SHOWN)
-    .map((state) => cutStrings(JSON.stringify(tellGroup(rule, state))))
+    .map((state) => cutStrings(tellGroup(rule, state)))
 }
 
-function tellFired({ settings, version }: ToldRule, fired: Transition): object {
+function tellFired({ settings, version }: ToldRule, fired: Transition): string {
   const { condition, group_by: names } = settings
-  return {
+  const members = {
     kind: fired.kind,
-    group: namedValues(names, fired.groupJson),
     window: { from: formatTimeMs(fired.fromMs), to: formatTimeMs(fired.untilMs) },
     ...{ value: fired.value ?? null, op: condition.op, threshold: condition.value },
     event_count: fired.events ?? null,
     ...(fired.ruleVersion !== version && { by_version: fired.ruleVersion, now_version: version }),
   }
+  return withMemberTexts(members, { group: namedValues(names, fired.groupJson) })
 }
 
 function tellWindow({ untilMs, outcome, value, events }: DecidedWindow): object {

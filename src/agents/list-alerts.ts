@@ -1,10 +1,17 @@
 /** Which rules of alerts fire now, and which cannot be evaluated. */
-import { conditionWords } from '../alerts/condition-words.ts'
+import { problemOf } from '../alerts/rule-settings.ts'
 import { listVisibleRules } from '../alerts/visible-rules.ts'
+import { readElementTexts, withMemberTexts } from '../api/json-text.ts'
+import {
+  conditionWords,
+  RULE_STATES,
+  type RuleState,
+  ruleState,
+} from '../model/alerts/rule-words.ts'
 import { formatTimeMs } from '../model/rfc3339.ts'
 import type { Lane } from '../read/lane.ts'
 import type { StoredState } from '../store/alerts/decision-store.ts'
-import type { ToldRule } from '../store/alerts/rule.ts'
+import type { RuleSettings, ToldRule } from '../store/alerts/rule.ts'
 import type { RuleStore } from '../store/alerts/rule-store.ts'
 import type { WindowStore } from '../store/alerts/window-store.ts'
 import type { AgentTool } from './agent-tool.ts'
@@ -14,7 +21,7 @@ export interface ListAlertsDeps {
   readonly lists: Lane
   readonly alerts: {
     readonly rules: Pick<RuleStore, 'list' | 'find' | 'findNamed'>
-    readonly windows: Pick<WindowStore, 'list' | 'readGroups'>
+    readonly windows: Pick<WindowStore, 'list' | 'readGroups' | 'readGroupsOf'>
   }
 }
 
@@ -46,17 +53,21 @@ export function listAlertsTool(deps: ListAlertsDeps): AgentTool {
           after: 0,
           limit: RULES_LOOKED_AT_MAX,
         })
-        const sorted = found
-          .filter((rule) => args.all === true || isActive(rule))
-          .sort((a, b) => STATES.indexOf(stateOf(a)) - STATES.indexOf(stateOf(b)))
-        const rows: string[] = []
-        for (const [index, rule] of sorted.entries()) {
-          const hasGroups = index < RULES_WITH_GROUPS_MAX && rule.groupsFiring > 0
-          const groups = hasGroups ? await deps.alerts.windows.readGroups(rule.ruleId) : []
-          rows.push(cutStrings(JSON.stringify(tellRule(rule, groups)), VALUE_CHARS_MAX))
-        }
+        const all = found.map((rule) => ({ rule, state: stateOf(rule) }))
+        const sorted = all
+          .filter(({ state }) => args.all === true || (state !== 'quiet' && state !== 'paused'))
+          .sort((a, b) => RULE_STATES.indexOf(a.state) - RULE_STATES.indexOf(b.state))
+        const firing = sorted.slice(0, RULES_WITH_GROUPS_MAX).filter(isFiring)
+        const groups =
+          firing.length === 0
+            ? new Map<number, readonly StoredState[]>()
+            : await deps.alerts.windows.readGroupsOf(firing.map(({ rule }) => rule.ruleId))
+        const rows = sorted.map(({ rule, state }) => {
+          const told = tellRule(rule, state, groups.get(rule.ruleId) ?? [])
+          return cutStrings(told, VALUE_CHARS_MAX)
+        })
         const shown = fitRows(rows)
-        const count = (state: RuleState) => found.filter((rule) => stateOf(rule) === state).length
+        const count = (state: RuleState) => all.filter((one) => one.state === state).length
         const tail = {
           ...{ firing: count('firing'), pending: count('pending'), failing: count('failing') },
           ...{ rules: found.length, left_out: rows.length - shown.count, truncated: shown.isCut },
@@ -68,54 +79,62 @@ export function listAlertsTool(deps: ListAlertsDeps): AgentTool {
   }
 }
 
-/** The worst first. */
-const STATES = ['firing', 'failing', 'pending', 'quiet', 'paused'] as const
-export type RuleState = (typeof STATES)[number]
-
 export function stateOf(rule: ToldRule): RuleState {
-  if (rule.groupsFiring > 0) return 'firing'
-  if (rule.settings.paused) return 'paused'
-  if (rule.problem !== undefined) return 'failing'
-  return rule.groupsPending > 0 ? 'pending' : 'quiet'
+  return ruleState({
+    ...{ groups_firing: rule.groupsFiring, groups_pending: rule.groupsPending },
+    ...{ paused: rule.settings.paused, problem: toldProblem(rule) ?? null },
+  })
 }
 
-function isActive(rule: ToldRule): boolean {
-  const state = stateOf(rule)
-  return state !== 'quiet' && state !== 'paused'
+/** `count > 20 in 3 of 5 windows of 1m, by service`. */
+export function firesWhen(settings: RuleSettings): string {
+  const { group_by: by } = settings
+  return `${conditionWords(settings)}${by.length === 0 ? '' : `, by ${by.join(', ')}`}`
 }
 
-function tellRule(rule: ToldRule, groups: readonly StoredState[]): object {
-  const { settings, groupsFiring, problem } = rule
-  const firing = groups.filter(({ state }) => state === 'firing')
-  return {
-    ...{ id: String(rule.ruleId), rule: rule.name, state: stateOf(rule) },
-    ...{ severity: settings.severity, fires_when: conditionWords(settings) },
+function isFiring({ state }: { readonly state: RuleState }): boolean {
+  return state === 'firing'
+}
+
+/** Why it is not evaluated. */
+export function toldProblem({ settings, problem }: ToldRule): string | undefined {
+  return problemOf(settings) ?? problem
+}
+
+function tellRule(rule: ToldRule, state: RuleState, groups: readonly StoredState[]): string {
+  const { settings, groupsFiring } = rule
+  const problem = toldProblem(rule)
+  const firing = groups.filter(({ state }) => state === 'firing').slice(0, GROUPS_SHOWN)
+  const members = {
+    ...{ id: String(rule.ruleId), rule: rule.name, state },
+    ...{ severity: settings.severity, fires_when: firesWhen(settings) },
     ...(settings.description !== '' && { description: settings.description }),
     ...{ query: settings.query, streams: settings.streams },
     ...(groupsFiring > 0 && { groups_firing: groupsFiring }),
-    ...(firing.length > 0 && {
-      groups: firing.slice(0, GROUPS_SHOWN).map((state) => tellGroup(rule, state)),
-    }),
     ...(problem !== undefined && { problem }),
   }
+  const told = firing.map((state) => tellGroup(rule, state)).join(',')
+  return withMemberTexts(members, firing.length === 0 ? {} : { groups: `[${told}]` })
 }
 
 /** A group by the names of its fields. */
-export function tellGroup({ settings }: Pick<ToldRule, 'settings'>, state: StoredState): object {
+export function tellGroup({ settings }: Pick<ToldRule, 'settings'>, state: StoredState): string {
   const { groupJson, value, sinceMs, firedMs, fingerprint } = state
-  return {
-    group: namedValues(settings.group_by, groupJson),
+  const members = {
     state: state.state,
     value: value ?? null,
     since: formatTimeMs(firedMs ?? sinceMs),
     fingerprint: fingerprint.slice(0, FINGERPRINT_CHARS),
   }
+  return withMemberTexts(members, { group: namedValues(settings.group_by, groupJson) })
 }
 
 /** Enough to name one of a thousand. */
 const FINGERPRINT_CHARS = 12
 
-export function namedValues(names: readonly string[], groupJson: string | undefined): object {
-  const values = JSON.parse(groupJson ?? '[]') as readonly unknown[]
-  return Object.fromEntries(values.map((value, at) => [names[at] ?? `group_${at}`, value]))
+/** As a JSON object. */
+export function namedValues(names: readonly string[], groupJson: string | undefined): string {
+  const values = readElementTexts(groupJson ?? '[]')
+  const named = values.map((value, at) => [names[at] ?? `group_${at}`, value] as const)
+  return withMemberTexts({}, Object.fromEntries(named))
 }

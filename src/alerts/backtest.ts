@@ -46,7 +46,7 @@ export interface Backtest {
   readonly untilMs: number
 }
 
-export const BACKTEST_TRANSITIONS_MAX = 10_000
+const BACKTEST_TRANSITIONS_MAX = 10_000
 
 /** Throws `malformed` past ALERT_BACKTEST_WINDOWS_MAX, and the errors of queries. */
 export async function backtest(

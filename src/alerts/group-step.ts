@@ -7,8 +7,7 @@
  *   pending  it held in one of the last `in` windows, and the group does not fire
  */
 
-export const GROUP_STATES = ['inactive', 'pending', 'firing'] as const
-export type GroupState = (typeof GROUP_STATES)[number]
+export type GroupState = 'inactive' | 'pending' | 'firing'
 
 export interface Patience {
   /** M of N windows. */

@@ -55,7 +55,8 @@ export const RULE_PROPERTIES = {
     type: 'string',
     maxLength: ID_CHARS_MAX,
     description:
-      "A saved view of the one stream: where `query` is left out, the view's, as it is when the rule is put",
+      'A saved view of the one stream: where `query` is left out, its own, as it is when ' +
+      'the rule is put',
   },
   aggregate: {
     ...AGGREGATE_PROPERTIES.aggregates.items,

@@ -7,7 +7,7 @@ import { decideWindow, type Memories, type SeenWindow } from './decide-window.ts
 import type { GroupMemory } from './group-step.ts'
 import { taskOf } from './rule-settings.ts'
 
-export function fingerprintOf(groupJson: string): string {
+function fingerprintOf(groupJson: string): string {
   return createHash('sha256').update(groupJson).digest('hex')
 }
 

@@ -1,17 +1,18 @@
 /** Rules that somebody sees: an owner's are his, an admin's are all. */
 import { IngestError } from '../errors.ts'
-import { hasScope, type Principal, tryParseRowId } from '../model/stream.ts'
+import { hasScope, type Principal, seenOwner, tryParseRowId } from '../model/stream.ts'
 import type { Rule } from '../store/alerts/rule.ts'
 import type { RuleStore } from '../store/alerts/rule-store.ts'
 
-/** By its id, or by its name among the principal's own. Throws `not_found`. */
+/** By its id, or by its name among those of `owner`. Throws `not_found`. */
 export async function findVisibleRule(
   rules: Pick<RuleStore, 'find' | 'findNamed'>,
   principal: Principal,
   text: string,
+  owner = principal.owner,
 ) {
   const id = tryParseRowId(text)
-  const rule = await (id === undefined ? rules.findNamed(principal.owner, text) : rules.find(id))
+  const rule = await (id === undefined ? rules.findNamed(owner, text) : rules.find(id))
   if (rule !== undefined && isVisibleRule(principal, rule)) return rule
   throw new IngestError('not_found', 'there is no rule with this name or id')
 }
@@ -29,7 +30,6 @@ export async function listVisibleRules(
   principal: Principal,
   page: { readonly after: number; readonly limit: number },
 ) {
-  const owner = hasScope(principal, 'admin') ? undefined : principal.owner
   const within = principal.streamIds && [...principal.streamIds]
-  return await rules.list(owner, page, within)
+  return await rules.list(seenOwner(principal), page, within)
 }

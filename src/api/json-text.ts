@@ -60,6 +60,16 @@ export function readElementTexts(text: string): string[] {
   return elements
 }
 
+/**
+ * An object as JSON, and behind its own members others that are JSON already: their numbers keep
+ * their digits.
+ */
+export function withMemberTexts(members: object, texts: Readonly<Record<string, string>>): string {
+  const own = JSON.stringify(members).slice(1, -1)
+  const more = Object.entries(texts).map(([name, text]) => `${JSON.stringify(name)}:${text}`)
+  return `{${[...(own === '' ? [] : [own]), ...more].join(',')}}`
+}
+
 /** The position of the closing quote of the string that opens at `open`. */
 export function stringEnd(text: string, open: number): number {
   let at = open + 1

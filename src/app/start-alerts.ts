@@ -43,7 +43,7 @@ import type { Stores } from './open-stores.ts'
 const ALERTS_LOCK_KEY = '126943966294889'
 const ALERTS_STATEMENT_MS_MAX = 30_000
 /** How long decisions, transitions and messages are kept. */
-export const ALERT_HISTORY_MS = 30 * 24 * 3_600_000
+const ALERT_HISTORY_MS = 30 * 24 * 3_600_000
 const LOOK_BACK_MS = 30_000
 const COUNT_MS = 15_000
 const FORGET_ROWS_MAX = 10_000
@@ -66,7 +66,7 @@ interface AlertParts {
 }
 
 /** What rules and backtests ask with: in their lane, of streams as far as they are projected. */
-export function alertReads(stores: Stores, { catalogs, lanes, runAggregate }: Reading) {
+function alertReads(stores: Stores, { catalogs, lanes, runAggregate }: Reading) {
   // What is not behind is not bound by this machine's clock.
   const states = new ReadStateStore(stores.reads.postgres, () => Number.POSITIVE_INFINITY)
   return {

@@ -49,7 +49,7 @@ export function watchClock(
 }
 
 /** How often a node looks whether somebody waits for its mark. */
-export const CLOSING_POLL_MS = 500
+const CLOSING_POLL_MS = 500
 
 /**
  * Publishes this node's closing mark: with each renewal of its lease, and soon when somebody waits

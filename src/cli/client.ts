@@ -96,11 +96,13 @@ export class Client {
   }
 
   /** All pages of a list, which is the member `name` of its answers. */
-  async listAll<T>(path: string, name: string): Promise<readonly T[]> {
+  async listAll<T>(path: string, name: string, query: Call['query'] = {}): Promise<readonly T[]> {
     const all: T[] = []
     let after: string | undefined
     do {
-      const page = await this.json<Readonly<Record<string, unknown>>>(path, { query: { after } })
+      const page = await this.json<Readonly<Record<string, unknown>>>(path, {
+        query: { ...query, after },
+      })
       all.push(...(page[name] as T[]))
       after = (page.next as string | null) ?? undefined
     } while (after !== undefined)

@@ -14,11 +14,6 @@ interface Token {
   readonly revoked_at: string | null
 }
 
-interface Page {
-  readonly tokens: readonly Token[]
-  readonly next: string | null
-}
-
 const SCOPES = [
   'streams:read',
   'streams:write',
@@ -86,18 +81,13 @@ function expiryOf(text: string): string {
 
 async function list({ client, terminal, values }: Invocation): Promise<number> {
   const rows = [['ID', 'NAME', 'OWNER', 'TOKEN', 'SCOPES', 'EXPIRES', 'USED', 'REVOKED']]
-  let after: string | undefined
-  do {
-    const page: Page = await client.json('tokens', { query: { after } })
-    for (const token of page.tokens) {
-      if (values.json === true) terminal.json(JSON.stringify(token))
-      const { id, name, owner, prefix, scopes } = token
-      const times = [token.expires_at ?? 'never', token.last_used_at ?? 'never']
-      const revoked = token.revoked_at ?? '-'
-      rows.push([id, name || '-', owner, `lap_${prefix}`, scopes.join(','), ...times, revoked])
-    }
-    after = page.next ?? undefined
-  } while (after !== undefined)
+  for (const token of await client.listAll<Token>('tokens', 'tokens')) {
+    if (values.json === true) terminal.json(JSON.stringify(token))
+    const { id, name, owner, prefix, scopes } = token
+    const times = [token.expires_at ?? 'never', token.last_used_at ?? 'never']
+    const revoked = token.revoked_at ?? '-'
+    rows.push([id, name || '-', owner, `lap_${prefix}`, scopes.join(','), ...times, revoked])
+  }
   if (values.json !== true) terminal.line(terminal.table(rows))
   return EXIT_OK
 }

@@ -7,6 +7,8 @@ const NS_PER_MS = 1_000_000n
 export const RFC3339_MS_MIN = -62_167_219_200_000
 /** The last millisecond of the year 9999. */
 export const RFC3339_MS_MAX = 253_402_300_799_999
+/** What Prometheus and Alertmanager write for "never" and "not yet". */
+export const NO_TIME = '0001-01-01T00:00:00Z'
 
 /** Nanoseconds since 1970 (negative before), or undefined when `text` is not an RFC 3339 time. */
 export function tryParseRfc3339(text: string): bigint | undefined {

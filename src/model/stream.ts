@@ -70,3 +70,8 @@ export function tryParseRowId(text: string | undefined): number | undefined {
 export function hasScope(principal: Principal, scope: Scope): boolean {
   return principal.scopes.has(scope) || principal.scopes.has('admin')
 }
+
+/** Whose things the principal sees of those that have an owner; undefined: an admin sees all. */
+export function seenOwner(principal: Principal): string | undefined {
+  return hasScope(principal, 'admin') ? undefined : principal.owner
+}

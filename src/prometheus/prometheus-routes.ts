@@ -17,14 +17,13 @@ import {
 } from '../http/guard.ts'
 import { internalDetail, problemReply } from '../http/problem.ts'
 import { MAIN_SLICE_CHARS, PROMETHEUS_ALERTS_MAX, PROMETHEUS_ANSWER_CHARS_MAX } from '../limits.ts'
-import { formatTimeMs } from '../model/rfc3339.ts'
+import { formatTimeMs, NO_TIME } from '../model/rfc3339.ts'
 import type { ActiveAlert, ActiveStore } from '../store/alerts/active-store.ts'
 import type { Rule } from '../store/alerts/rule.ts'
 import type { RuleStore } from '../store/alerts/rule-store.ts'
 import { isWanted, type PrometheusFilter, readPrometheusFilter } from './prometheus-filter.ts'
 import {
   everySecondsOf,
-  NEVER,
   PROMETHEUS_ALERT,
   PROMETHEUS_RULE,
   prometheusAlert,
@@ -138,7 +137,7 @@ async function listRules(deps: PrometheusDeps, request: HttpRequest): Promise<Re
 }
 
 function groupText({ rules, lastMs, ...group }: Group): string {
-  const lastEvaluation = lastMs === undefined ? NEVER : formatTimeMs(lastMs)
+  const lastEvaluation = lastMs === undefined ? NO_TIME : formatTimeMs(lastMs)
   const head = JSON.stringify({ ...group, limit: 0, evaluationTime: 0, lastEvaluation })
   return `${head.slice(0, -1)},"rules":[${rules.join(',')}]}`
 }

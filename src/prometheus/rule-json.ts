@@ -1,17 +1,14 @@
 /** A rule and its alerts, as Prometheus shows them. */
-import { ofWords } from '../alerts/condition-words.ts'
 import { labelsOf } from '../alerts/messages/alert-labels.ts'
 import { problemOf } from '../alerts/rule-settings.ts'
 import type { ObjectSchema, Schema } from '../api/schema.ts'
+import { divisorWords } from '../model/alerts/rule-words.ts'
 import { tryParseDuration } from '../model/duration.ts'
-import { formatTimeMs } from '../model/rfc3339.ts'
+import { formatTimeMs, NO_TIME } from '../model/rfc3339.ts'
 import type { ActiveAlert } from '../store/alerts/active-store.ts'
 import type { Rule, RuleSettings } from '../store/alerts/rule.ts'
 
 export type AlertState = 'firing' | 'pending' | 'inactive'
-
-/** Prometheus' word for "never". */
-export const NEVER = '0001-01-01T00:00:00Z'
 
 const TEXTS: ObjectSchema = {
   type: 'object',
@@ -81,7 +78,7 @@ export function prometheusRule(
     health: isFailing ? 'err' : isKnown ? 'ok' : 'unknown',
     ...(isFailing && { lastError: problem ?? 'it could not be evaluated' }),
     evaluationTime: 0,
-    lastEvaluation: decidedMs === undefined ? NEVER : formatTimeMs(decidedMs),
+    lastEvaluation: decidedMs === undefined ? NO_TIME : formatTimeMs(decidedMs),
     type: 'alerting',
   }
 }
@@ -110,6 +107,6 @@ function queryText(settings: RuleSettings): string {
   const events = `${query.trim() === '' ? '*' : query}${of}`
   const parts = [field, events].filter((part) => part !== undefined)
   const by = group_by.length > 0 ? ` by (${group_by.join(', ')})` : ''
-  const per = relative === undefined ? '' : ` / ${ofWords(relative)}`
+  const per = relative === undefined ? '' : ` / ${divisorWords(relative)}`
   return `${fn}(${parts.join(', ')})${by} [${window}]${per} ${condition.op} ${condition.value}`
 }

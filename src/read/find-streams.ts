@@ -9,6 +9,7 @@ import {
   type Principal,
   type Stream,
   type StreamId,
+  seenOwner,
   tryParseRowId,
 } from '../model/stream.ts'
 import type { StreamLookup } from './read-deps.ts'
@@ -99,7 +100,7 @@ export async function listVisibleStreams(
     const found = await source.findStreams([...streamIds].filter((id) => id > page.after))
     return found.filter((stream) => sees(principal, stream)).slice(0, page.limit)
   }
-  return await source.listStreams(hasScope(principal, 'admin') ? undefined : principal.owner, page)
+  return await source.listStreams(seenOwner(principal), page)
 }
 
 /** Of a URL: ids with commas between them, or `*`. */

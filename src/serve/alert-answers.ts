@@ -1,7 +1,11 @@
-/** What routes of alerts answer. */
+/**
+ * What routes of alerts answer. Values of groups are passed on as JSON that is written already:
+ * their numbers keep their digits.
+ */
 
-import type { Backtest } from '../alerts/backtest.ts'
+import type { Backtest, BacktestTransition } from '../alerts/backtest.ts'
 import { problemOf, RULE_PROPERTIES } from '../alerts/rule-settings.ts'
+import { withMemberTexts } from '../api/json-text.ts'
 import { nullable, type ObjectSchema, RFC3339, type Schema } from '../api/schema.ts'
 import { formatTimeMs } from '../model/rfc3339.ts'
 import type { StoredState } from '../store/alerts/decision-store.ts'
@@ -144,16 +148,16 @@ export function ruleJson(rule: ToldRule): object {
   }
 }
 
-export function groupStateJson(
+/** As JSON. */
+export function groupStateText(
   state: StoredState,
   held: {
     readonly acknowledged: Acknowledgement | undefined
     readonly silences: readonly Silence[]
   },
-): object {
+): string {
   const { author, atMs, comment } = held.acknowledged ?? {}
-  return {
-    group: JSON.parse(state.groupJson),
+  const members = {
     fingerprint: state.fingerprint,
     state: state.state,
     since: formatTimeMs(state.sinceMs),
@@ -163,15 +167,16 @@ export function groupStateJson(
     acknowledged: atMs === undefined ? null : { by: author, at: formatTimeMs(atMs), comment },
     silenced_by: held.silences.map(({ silenceId }) => String(silenceId)),
   }
+  return withMemberTexts(members, { group: state.groupJson })
 }
 
-export function transitionJson(transition: Transition): object {
+/** As JSON. */
+export function transitionText(transition: Transition): string {
   const { transitionId, kind, reason, groupJson, fingerprint, value, events } = transition
-  return {
+  const members = {
     id: String(transitionId),
     kind,
     reason: reason ?? null,
-    group: groupJson === undefined ? null : JSON.parse(groupJson),
     fingerprint: fingerprint ?? null,
     window: windowJson(transition.fromMs, transition.untilMs),
     value: value ?? null,
@@ -179,6 +184,7 @@ export function transitionJson(transition: Transition): object {
     rule_version: transition.ruleVersion,
     decided_at: formatTimeMs(transition.decidedAtMs),
   }
+  return withMemberTexts(members, { group: groupJson ?? 'null' })
 }
 
 export function decidedWindowJson(window: DecidedWindow): object {
@@ -196,8 +202,9 @@ export function decidedWindowJson(window: DecidedWindow): object {
   }
 }
 
-export function backtestJson(test: Backtest): object {
-  return {
+/** As JSON. */
+export function backtestText(test: Backtest): string {
+  const members = {
     decided_until: formatTimeMs(test.untilMs),
     gap: test.gap === undefined ? null : windowJson(test.gap.afterMs, test.gap.untilMs),
     windows: test.windows.map(({ seen, decision }) => ({
@@ -209,15 +216,17 @@ export function backtestJson(test: Backtest): object {
       groups_not_judged: decision.uncounted,
       groups_in_breach: decision.breachCount,
     })),
-    transitions: test.transitions.map(({ kind, groupJson, fromMs, untilMs, value, events }) => ({
-      kind,
-      group: JSON.parse(groupJson),
-      window: windowJson(fromMs, untilMs),
-      value: value ?? null,
-      event_count: events,
-    })),
     transition_count: test.transitionCount,
   }
+  return withMemberTexts(members, {
+    transitions: `[${test.transitions.map(changeText).join(',')}]`,
+  })
+}
+
+function changeText(change: BacktestTransition): string {
+  const { kind, groupJson, fromMs, untilMs, value, events } = change
+  const members = { kind, window: windowJson(fromMs, untilMs), value: value ?? null }
+  return withMemberTexts({ ...members, event_count: events }, { group: groupJson })
 }
 
 function windowJson(fromMs: number, untilMs: number) {

@@ -10,6 +10,7 @@ import { exampleMessage, pastMessage, testMessage } from '../alerts/channels/exa
 import { previewOf } from '../alerts/channels/preview.ts'
 import type { SendAnswer, SendMessage } from '../alerts/channels/send-answer.ts'
 import type { AlertMessage } from '../alerts/webhook-body.ts'
+import { withMemberTexts } from '../api/json-text.ts'
 import { nullable, type ObjectSchema, RFC3339 } from '../api/schema.ts'
 import { IngestError, malformed } from '../errors.ts'
 import type { Reply, Route } from '../http/exchange.ts'
@@ -17,22 +18,21 @@ import { type Guard, guardRoute, type HttpRequest, jsonAnswer } from '../http/gu
 import { jsonReply } from '../http/problem.ts'
 import { ALERT_CHANNEL_TESTS_MAX } from '../limits.ts'
 import { formatTimeMs } from '../model/rfc3339.ts'
-import { hasScope, type Principal, tryParseRowId } from '../model/stream.ts'
+import { hasScope, seenOwner, tryParseRowId } from '../model/stream.ts'
 import type { Channel, ChannelKind, ChannelStore } from '../store/alerts/channel-store.ts'
 import type { ListedMessage, OutboxMessage, OutboxStore } from '../store/alerts/outbox-store.ts'
 import type { RuleStore } from '../store/alerts/rule-store.ts'
 import type { TransitionStore } from '../store/alerts/transition-store.ts'
-import { TRANSITION, transitionJson } from './alert-answers.ts'
-import { HISTORY_QUERY, historyPage, nextOf } from './alert-pages.ts'
-import { findRule } from './alerts/find-rule.ts'
-import { idPageSchema } from './id-page.ts'
+import { TRANSITION, transitionText } from './alert-answers.ts'
+import { HISTORY_QUERY, historyPage, historySchema, replyHistory } from './alert-pages.ts'
+import { findRule, ownerAsked, RULE_QUERY } from './alerts/find-rule.ts'
 
 export interface ChannelRoutesDeps extends Guard {
   readonly alerts: {
     readonly channels: ChannelStore
     readonly outbox: OutboxStore
     readonly rules: RuleStore
-    readonly transitions: Pick<TransitionStore, 'list'>
+    readonly transitions: Pick<TransitionStore, 'findLastTold'>
     readonly send: SendMessage
   }
   readonly nowMs: () => number
@@ -60,6 +60,16 @@ const CHANNEL: ObjectSchema = {
     updated_at: RFC3339,
   },
 }
+
+const CHANNELS_QUERY = {
+  type: 'object',
+  properties: {
+    owner: {
+      ...RULE_QUERY.properties.owner,
+      description: "Whose; the caller's when left out. Others' are for admins",
+    },
+  },
+} as const satisfies ObjectSchema
 
 const TESTED: ObjectSchema = {
   type: 'object',
@@ -128,14 +138,19 @@ function ownChannelRoutes(deps: ChannelRoutesDeps): Route[] {
       summary: "List the owner's channels",
       tag: 'Alerts',
       scope: 'alerts:read',
+      query: CHANNELS_QUERY,
       answers: {
         200: jsonAnswer('By their names', {
           type: 'object',
           properties: { channels: { type: 'array', items: CHANNEL } },
         }),
       },
-      run: async ({ principal }) => {
-        const channels = await deps.alerts.channels.list(principal.owner)
+      run: async (request) => {
+        const owner = ownerAsked(request)
+        if (owner !== request.principal.owner && !hasScope(request.principal, 'admin')) {
+          throw new IngestError('forbidden', '"owner" is for admins')
+        }
+        const channels = await deps.alerts.channels.list(owner)
         return jsonReply(200, { channels: channels.map(channelJson) })
       },
     }),
@@ -269,10 +284,9 @@ async function lastTold(
   of: Parameters<typeof pastMessage>[0],
   rule: string,
 ): Promise<AlertMessage | undefined> {
-  const { ruleId, settings } = await findRule(deps.alerts, { ...request, params: [rule] })
-  const page = { before: Number.MAX_SAFE_INTEGER, limit: 1 }
-  const [transition] = await deps.alerts.transitions.list(ruleId, page)
-  return transition && pastMessage(of, transition, settings)
+  const found = await findRule(deps.alerts, { ...request, params: [rule] })
+  const transition = await deps.alerts.transitions.findLastTold(found)
+  return transition && pastMessage(of, transition, found.settings)
 }
 
 function noChannel(): IngestError {
@@ -297,16 +311,29 @@ function messageRoutes(deps: ChannelRoutesDeps): Route[] {
             default: 'dead',
             description: 'Those that wait, that arrived, or that were given up',
           },
+          rule: {
+            type: 'string',
+            maxLength: 128,
+            description: 'Only those of the rule with this name or id',
+          },
+          ...RULE_QUERY.properties,
           ...HISTORY_QUERY.properties,
         },
       },
-      answers: { 200: jsonAnswer('The newest first', idPageSchema('messages', MESSAGE)) },
+      answers: { 200: jsonAnswer('The newest first', historySchema('messages', MESSAGE)) },
       run: async (request) => {
         const page = historyPage(request)
-        const state = (request.query.state ?? 'dead') as OutboxMessage['state']
-        const found = await deps.alerts.outbox.list(ownerOf(request.principal), state, page)
-        const next = nextOf(page, found, ({ messageId }) => messageId)
-        return jsonReply(200, { messages: found.map(messageJson), next })
+        const { state = 'dead', rule } = request.query
+        const named =
+          rule === undefined
+            ? undefined
+            : await findRule(deps.alerts, { ...request, params: [String(rule)] })
+        const of = { owner: seenOwner(request.principal), ruleId: named?.ruleId }
+        const found = await deps.alerts.outbox.list(of, state as OutboxMessage['state'], page)
+        return replyHistory('messages', page, found, {
+          idOf: ({ messageId }) => messageId,
+          write: messageText,
+        })
       },
     }),
     guardRoute(deps, {
@@ -321,18 +348,13 @@ function messageRoutes(deps: ChannelRoutesDeps): Route[] {
       run: async ({ principal, params }) => {
         const id = tryParseRowId(params[0])
         const { outbox } = deps.alerts
-        if (id !== undefined && (await outbox.sendAgain(ownerOf(principal), id))) {
+        if (id !== undefined && (await outbox.sendAgain(seenOwner(principal), id))) {
           return { status: 204 }
         }
         throw new IngestError('not_found', 'there is no dead message with this id')
       },
     }),
   ]
-}
-
-/** An admin's are all. */
-function ownerOf(principal: Principal): string | undefined {
-  return hasScope(principal, 'admin') ? undefined : principal.owner
 }
 
 function channelJson(channel: Channel): object {
@@ -348,8 +370,9 @@ function channelJson(channel: Channel): object {
   }
 }
 
-function messageJson(message: ListedMessage): object {
-  return {
+function messageText(message: ListedMessage): string {
+  const { transition } = message
+  const members = {
     id: String(message.messageId),
     channel: message.channel,
     state: message.state,
@@ -359,6 +382,7 @@ function messageJson(message: ListedMessage): object {
     rule: message.ruleName,
     reason: message.reason,
     alert_count: message.alertCount,
-    transition: message.transition === undefined ? null : transitionJson(message.transition),
   }
+  const text = transition === undefined ? 'null' : transitionText(transition)
+  return withMemberTexts(members, { transition: text })
 }

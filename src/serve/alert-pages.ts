@@ -1,7 +1,8 @@
 /** Pages of what happened, the newest first. */
-import type { ObjectSchema } from '../api/schema.ts'
+import { nullable, type ObjectSchema } from '../api/schema.ts'
 import { malformed } from '../errors.ts'
-import type { HttpRequest } from '../http/guard.ts'
+import type { Reply } from '../http/exchange.ts'
+import { type HttpRequest, jsonText } from '../http/guard.ts'
 
 const HISTORY_MAX = 1_000
 
@@ -19,12 +20,22 @@ export const HISTORY_QUERY: ObjectSchema = {
   },
 }
 
+/** What a history of `item` answers, under `name`. */
+export function historySchema(name: string, item: ObjectSchema): ObjectSchema {
+  const next = nullable(
+    { type: 'string' },
+    { description: 'The `before` of the next page; null on the last page' },
+  )
+  const items = { type: 'array', items: item } as const
+  return { type: 'object', properties: { [name]: items, next }, required: [name, 'next'] }
+}
+
 export interface HistoryPage {
   readonly before: number
   readonly limit: number
 }
 
-export function historyPage({ query }: HttpRequest): HistoryPage {
+export function historyPage({ query }: Pick<HttpRequest, 'query'>): HistoryPage {
   const { before, limit = 100 } = query
   if (before === undefined) return { before: Number.MAX_SAFE_INTEGER, limit: Number(limit) }
   if (!/^[1-9][0-9]{0,14}$/.test(String(before))) {
@@ -33,7 +44,14 @@ export function historyPage({ query }: HttpRequest): HistoryPage {
   return { before: Number(before), limit: Number(limit) }
 }
 
-export function nextOf<R>(page: HistoryPage, found: readonly R[], idOf: (one: R) => number) {
+/** One page of `found`: `write` gives each as JSON. */
+export function replyHistory<R>(
+  name: string,
+  { limit }: HistoryPage,
+  found: readonly R[],
+  { idOf, write }: { readonly idOf: (one: R) => number; readonly write: (one: R) => string },
+): Reply {
   const last = found.at(-1)
-  return last === undefined || found.length < page.limit ? null : String(idOf(last))
+  const next = last === undefined || found.length < limit ? null : String(idOf(last))
+  return jsonText(`{"${name}":[${found.map(write).join(',')}],"next":${JSON.stringify(next)}}`)
 }

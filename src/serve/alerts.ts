@@ -6,8 +6,16 @@
 import type { AskDeps } from '../alerts/asking/ask-windows.ts'
 import { backtest } from '../alerts/backtest.ts'
 import { isOtherQuestion, RULE_BODY, readRuleSettings, taskOf } from '../alerts/rule-settings.ts'
+import { readerOf } from '../alerts/rule-streams.ts'
 import { isVisibleRule, listVisibleRules } from '../alerts/visible-rules.ts'
-import type { ObjectSchema, Schema } from '../api/schema.ts'
+import {
+  assertMatch,
+  changedMeanwhile,
+  etagOf,
+  IF_MATCH,
+  IF_NONE_MATCH,
+} from '../api/entity-tag.ts'
+import type { ObjectSchema } from '../api/schema.ts'
 import { IngestError, malformed } from '../errors.ts'
 import type { Reply, Route } from '../http/exchange.ts'
 import {
@@ -15,6 +23,7 @@ import {
   guardRoute,
   type HttpRequest,
   jsonAnswer,
+  jsonText,
   requireScope,
 } from '../http/guard.ts'
 import { jsonReply } from '../http/problem.ts'
@@ -30,17 +39,17 @@ import type { TransitionStore } from '../store/alerts/transition-store.ts'
 import type { WindowStore } from '../store/alerts/window-store.ts'
 import {
   BACKTEST,
-  backtestJson,
+  backtestText,
   DECIDED_WINDOW,
   decidedWindowJson,
   GROUP_STATE,
   RULE,
   ruleJson,
   TRANSITION,
-  transitionJson,
+  transitionText,
 } from './alert-answers.ts'
-import { HISTORY_QUERY, historyPage, nextOf } from './alert-pages.ts'
-import { findRule } from './alerts/find-rule.ts'
+import { HISTORY_QUERY, historyPage, historySchema, replyHistory } from './alert-pages.ts'
+import { findRule, ownerAsked, RULE_QUERY } from './alerts/find-rule.ts'
 import { withSilences } from './alerts/silences.ts'
 import { type ViewSource, withViewSearch } from './alerts/view-search.ts'
 import { ID_PAGE_QUERY, idPageSchema, replyIdPage } from './id-page.ts'
@@ -65,10 +74,6 @@ const ONE = '/v1/alerts/rules/:rule'
 /** Not all digits: those are ids. */
 const NAME = /^[A-Za-z_][A-Za-z0-9_.-]{0,127}$/
 const NS_PER_MS = 1_000_000n
-const MATCH: Readonly<Record<string, Schema>> = {
-  'If-Match': { type: 'string', description: 'The `ETag` that is to be replaced; else 412' },
-  'If-None-Match': { type: 'string', description: '`*`: only if there is none of the name' },
-}
 
 export function alertRoutes(deps: AlertRoutesDeps): Route[] {
   return [...ruleRoutes(deps), ...historyRoutes(deps), backtestRoute(deps)]
@@ -100,7 +105,8 @@ function ruleRoutes(deps: AlertRoutesDeps): Route[] {
       summary: 'Make a rule, or replace it',
       tag: 'Alerts',
       scope: 'alerts:write',
-      headers: MATCH,
+      query: RULE_QUERY,
+      headers: { ...IF_MATCH, ...IF_NONE_MATCH },
       body: RULE_BODY,
       answers: {
         200: jsonAnswer('The rule as it is now', RULE),
@@ -115,6 +121,7 @@ function ruleRoutes(deps: AlertRoutesDeps): Route[] {
       summary: 'Read a rule',
       tag: 'Alerts',
       scope: 'alerts:read',
+      query: RULE_QUERY,
       answers: { 200: jsonAnswer('The rule; `ETag` has its version', RULE) },
       run: async (request) => ruleReply(200, await findRule(deps.alerts, request)),
     }),
@@ -125,11 +132,14 @@ function ruleRoutes(deps: AlertRoutesDeps): Route[] {
       summary: 'Delete a rule',
       tag: 'Alerts',
       scope: 'alerts:write',
-      headers: { 'If-Match': MATCH['If-Match']! },
+      query: RULE_QUERY,
+      headers: IF_MATCH,
       answers: { 204: { description: 'Deleted; what fired is resolved' } },
       run: async (request) => {
         const { ruleId } = await findRule(deps.alerts, request)
-        await deps.alerts.rules.delete(ruleId, (rule) => assertMatch(request, rule))
+        await deps.alerts.rules.delete(ruleId, (rule) => {
+          assertMatch(request.headers, rule, 'rule')
+        })
         return { status: 204 }
       },
     }),
@@ -142,25 +152,42 @@ async function putRule(deps: AlertRoutesDeps, request: HttpRequest): Promise<Rep
   if (!NAME.test(name)) throw malformed(`the name of a rule must match ${NAME.source}`)
   // It reads with the rights of who makes it.
   requireScope(principal, 'events:read')
-  const settings = readRuleSettings(await withViewSearch(deps, principal, body as ReadMembers))
-  await findStreams(deps.streams, principal, settings.streams)
+  const known = await findOther(deps, request)
+  const reader = known === undefined ? principal : readerOf(known)
+  const settings = readRuleSettings(await withViewSearch(deps, reader, body as ReadMembers))
+  await findStreams(deps.streams, reader, settings.streams)
   const { everyMs, delayMs } = taskOf(settings)
-  const { owner, streamIds } = principal
+  const { owner, streamIds } = reader
   const { rule, isNew } = await deps.alerts.rules.put({
     rights: {
       owner,
-      asAdmin: hasScope(principal, 'admin'),
+      asAdmin: hasScope(reader, 'admin'),
       streamIds: streamIds && [...streamIds].sort((a, b) => a - b),
     },
     ...{ name, settings, everyMs, delayMs },
     isOther: (before) => isOtherQuestion(before, settings),
     assertMatch: (before) => {
       if (before !== undefined && !isVisibleRule(principal, before)) throw nameTaken()
-      assertMatch(request, before)
+      if (known !== undefined && before?.version !== known.version) throw changedMeanwhile('rule')
+      assertMatch(request.headers, before, 'rule')
     },
   })
   return ruleReply(isNew ? 201 : 200, rule)
 }
+
+/**
+ * Somebody else's rule, which an admin changes: it goes on to read with the rights that it has. So
+ * it has to be there: throws `not_found`. Undefined: the rule is the principal's own.
+ */
+async function findOther(
+  { alerts }: AlertRoutesDeps,
+  request: HttpRequest,
+): Promise<Rule | undefined> {
+  if (ownerAsked(request) === request.principal.owner) return undefined
+  return await findRule(alerts, request)
+}
+
+const HISTORY_OF_RULE = { ...RULE_QUERY.properties, ...HISTORY_QUERY.properties }
 
 function historyRoutes(deps: AlertRoutesDeps): Route[] {
   const shared = { method: 'GET', tag: 'Alerts', scope: 'alerts:read' } as const
@@ -170,6 +197,7 @@ function historyRoutes(deps: AlertRoutesDeps): Route[] {
       pattern: `${ONE}/groups`,
       operationId: 'listAlertGroups',
       summary: 'The states of the groups of a rule',
+      query: RULE_QUERY,
       answers: {
         200: jsonAnswer('The last that changed first', {
           type: 'object',
@@ -179,7 +207,8 @@ function historyRoutes(deps: AlertRoutesDeps): Route[] {
       run: async (request) => {
         const rule = await findRule(deps.alerts, request)
         const groups = await deps.alerts.windows.readGroups(rule.ruleId)
-        return jsonReply(200, { groups: await withSilences(deps.alerts.silences, rule, groups) })
+        const texts = await withSilences(deps.alerts.silences, rule, groups)
+        return jsonText(`{"groups":[${texts.join(',')}]}`)
       },
     }),
     guardRoute(deps, {
@@ -187,14 +216,16 @@ function historyRoutes(deps: AlertRoutesDeps): Route[] {
       pattern: `${ONE}/transitions`,
       operationId: 'listAlertTransitions',
       summary: 'What became of the groups of a rule, and of itself',
-      query: HISTORY_QUERY,
-      answers: { 200: jsonAnswer('The newest first', idPageSchema('transitions', TRANSITION)) },
+      query: { ...HISTORY_QUERY, properties: HISTORY_OF_RULE },
+      answers: { 200: jsonAnswer('The newest first', historySchema('transitions', TRANSITION)) },
       run: async (request) => {
         const { ruleId } = await findRule(deps.alerts, request)
         const page = historyPage(request)
         const found = await deps.alerts.transitions.list(ruleId, page)
-        const next = nextOf(page, found, ({ transitionId }) => transitionId)
-        return jsonReply(200, { transitions: found.map(transitionJson), next })
+        return replyHistory('transitions', page, found, {
+          idOf: ({ transitionId }) => transitionId,
+          write: transitionText,
+        })
       },
     }),
     guardRoute(deps, {
@@ -202,14 +233,16 @@ function historyRoutes(deps: AlertRoutesDeps): Route[] {
       pattern: `${ONE}/windows`,
       operationId: 'listAlertWindows',
       summary: 'What was decided of the windows of a rule',
-      query: HISTORY_QUERY,
-      answers: { 200: jsonAnswer('The newest first', idPageSchema('windows', DECIDED_WINDOW)) },
+      query: { ...HISTORY_QUERY, properties: HISTORY_OF_RULE },
+      answers: { 200: jsonAnswer('The newest first', historySchema('windows', DECIDED_WINDOW)) },
       run: async (request) => {
         const { ruleId } = await findRule(deps.alerts, request)
         const page = historyPage(request)
         const found = await deps.alerts.windows.list(ruleId, page)
-        const next = nextOf(page, found, ({ untilMs }) => untilMs)
-        return jsonReply(200, { windows: found.map(decidedWindowJson), next })
+        return replyHistory('windows', page, found, {
+          idOf: ({ untilMs }) => untilMs,
+          write: (window) => JSON.stringify(decidedWindowJson(window)),
+        })
       },
     }),
   ]
@@ -250,30 +283,13 @@ function backtestRoute(deps: AlertRoutesDeps): Route {
         closedMs: closed.closedMs,
       }
       const tested = await backtest(alerts.ask, { settings, streams, range }, signal)
-      return jsonReply(200, backtestJson(tested))
+      return jsonText(backtestText(tested))
     },
   })
 }
 
-function assertMatch({ headers }: HttpRequest, rule: Rule | undefined): void {
-  if (headers['if-none-match'] === '*' && rule !== undefined) throw changedMeanwhile()
-  const wanted = headers['if-match']
-  if (wanted === undefined || (wanted === '*' && rule !== undefined)) return
-  const tags = wanted.split(',').map((tag) => tag.trim())
-  if (rule === undefined || !tags.includes(etagOf(rule))) throw changedMeanwhile()
-}
-
-function changedMeanwhile(): IngestError {
-  const text = 'the rule has another version by now; read it again, then change it'
-  return new IngestError('precondition_failed', text)
-}
-
 function nameTaken(): IngestError {
   return new IngestError('conflict', 'the owner has a rule of this name that this token cannot see')
-}
-
-function etagOf({ version }: Rule): string {
-  return `"${version}"`
 }
 
 function ruleReply(status: number, rule: ToldRule): Reply {

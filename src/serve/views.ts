@@ -2,13 +2,14 @@
  * Saved views of a stream: list, create, read, change, delete, run. They belong to the stream: a
  * token that can see the stream sees the views that are shared, and its owner's own.
  */
-import { nullable, type ObjectSchema, RFC3339, type Schema } from '../api/schema.ts'
+import { assertMatch, changedMeanwhile, etagOf, IF_MATCH } from '../api/entity-tag.ts'
+import { nullable, type ObjectSchema, RFC3339 } from '../api/schema.ts'
 import { IngestError } from '../errors.ts'
 import type { Reply, Route } from '../http/exchange.ts'
 import { type Guard, guardRoute, type HttpRequest, jsonAnswer, jsonText } from '../http/guard.ts'
 import { jsonReply } from '../http/problem.ts'
 import { formatTimeMs } from '../model/rfc3339.ts'
-import { type Principal, type Stream, tryParseRowId } from '../model/stream.ts'
+import { type Stream, seenOwner, tryParseRowId } from '../model/stream.ts'
 import { readName } from '../read/body-fields.ts'
 import { findVisibleStream, type StreamFinder } from '../read/find-streams.ts'
 import type { ReadMembers } from '../read/read-request.ts'
@@ -52,9 +53,6 @@ const VIEW: ObjectSchema = {
   },
 }
 const VIEWS = idPageSchema('views', VIEW)
-const IF_MATCH: Readonly<Record<string, Schema>> = {
-  'If-Match': { type: 'string', description: 'The `ETag` that is to be changed; else 412' },
-}
 const COLLECTION = '/v1/streams/:id/views'
 const ONE = '/v1/streams/:id/views/:view'
 
@@ -77,7 +75,7 @@ function collectionRoutes(deps: ViewRoutesDeps): Route[] {
       run: async ({ principal, params, query }) => {
         const { streamId } = await findVisibleStream(streams, principal, params[0])
         return await replyIdPage('views', query, {
-          read: (page) => views.list(streamId, ownerOf(principal), page),
+          read: (page) => views.list(streamId, seenOwner(principal), page),
           idOf: ({ viewId }) => viewId,
           write: (view) => JSON.stringify(viewJson(view)),
         })
@@ -97,7 +95,7 @@ function collectionRoutes(deps: ViewRoutesDeps): Route[] {
         const settings = readViewSettings(readMembers(body), undefined)
         const view = await views.create(
           { streamId, createdBy: principal.owner, settings },
-          ownerOf(principal),
+          seenOwner(principal),
         )
         const location = `/v1/streams/${streamId}/views/${view.viewId}`
         return viewReply(201, view, [['Location', location]])
@@ -131,11 +129,11 @@ function oneViewRoutes(deps: ViewRoutesDeps): Route[] {
       answers: { 200: jsonAnswer('The view as changed', VIEW) },
       run: async (request) => {
         const { view } = await findView(deps, request)
-        assertMatch(request, view)
+        assertMatch(request.headers, view, 'view')
         const settings = readViewSettings(readMembers(request.body), view.settings)
-        const changed = await views.update(view, settings, ownerOf(request.principal))
+        const changed = await views.update(view, settings, seenOwner(request.principal))
         // Somebody else changed it between our read and our write.
-        if (changed === undefined) throw changedMeanwhile()
+        if (changed === undefined) throw changedMeanwhile('view')
         return viewReply(200, changed)
       },
     }),
@@ -150,7 +148,7 @@ function oneViewRoutes(deps: ViewRoutesDeps): Route[] {
       answers: { 204: { description: 'Deleted' } },
       run: async (request) => {
         const { view } = await findView(deps, request)
-        assertMatch(request, view)
+        assertMatch(request.headers, view, 'view')
         await views.delete(view)
         return { status: 204 }
       },
@@ -214,15 +212,10 @@ async function findView(
 ): Promise<{ readonly view: View; readonly stream: Stream }> {
   const stream = await findVisibleStream(streams, principal, params[0])
   const viewId = tryParseRowId(params[1])
-  const owner = ownerOf(principal)
+  const owner = seenOwner(principal)
   const view = viewId && (await views.find(stream.streamId, owner, viewId))
   if (view) return { view, stream }
   throw new IngestError('not_found', 'the stream has no view with this id')
-}
-
-/** Whose views the principal sees besides the shared ones; undefined: everybody's. */
-function ownerOf(principal: Principal): string | undefined {
-  return principal.scopes.has('admin') ? undefined : principal.owner
 }
 
 function readMembers(body: unknown): ReadMembers & { readonly name?: string } {
@@ -230,22 +223,6 @@ function readMembers(body: unknown): ReadMembers & { readonly name?: string } {
   return members.name === undefined
     ? (members as { readonly name?: string })
     : { ...members, name: readName('name', members.name) }
-}
-
-function assertMatch({ headers }: HttpRequest, view: View): void {
-  const wanted = headers['if-match'] ?? ''
-  if (wanted === '' || wanted === '*') return
-  const tags = wanted.split(',').map((tag) => tag.trim())
-  if (!tags.includes(etagOf(view))) throw changedMeanwhile()
-}
-
-function changedMeanwhile(): IngestError {
-  const text = 'the view has another version by now; read it again, then change it'
-  return new IngestError('precondition_failed', text)
-}
-
-function etagOf({ version }: View): string {
-  return `"${version}"`
 }
 
 function viewReply(

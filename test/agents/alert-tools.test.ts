@@ -48,7 +48,7 @@ const principal = {
   scopes: new Set(['alerts:read']),
 } as never as Principal
 
-function depsOf(rules: readonly ToldRule[]) {
+function depsOf(rules: readonly ToldRule[], states = groups) {
   return {
     lists: lane as unknown as Lane,
     queries: lane as unknown as Lane,
@@ -58,7 +58,11 @@ function depsOf(rules: readonly ToldRule[]) {
         find: async (id: number) => rules.find(({ ruleId }) => ruleId === id),
         findNamed: async (_: string, name: string) => rules.find((one) => one.name === name),
       },
-      windows: { list: async () => [], readGroups: async () => groups },
+      windows: {
+        list: async () => [],
+        readGroups: async () => states,
+        readGroupsOf: async (ids: readonly number[]) => new Map(ids.map((id) => [id, states])),
+      },
       transitions: {
         list: async () => [
           {
@@ -100,6 +104,23 @@ test('what fires comes first, then what fails; what does nothing only when asked
   }
   assert.deepEqual(await states({}), ['4 firing', '3 failing', '2 pending'])
   assert.deepEqual((await states({ all: true })).slice(3), ['1 quiet', '5 paused'])
+})
+
+test('one question for the groups of all rules, and values of groups to the digit', async () => {
+  const [state] = groups
+  const exact = [{ ...state!, groupJson: '[9007199254740993]' }]
+  const deps = depsOf([ruleOf(1), ruleOf(2)], exact)
+  const asked: (readonly number[])[] = []
+  const { readGroupsOf } = deps.alerts.windows
+  deps.alerts.windows.readGroupsOf = async (ids) => {
+    asked.push(ids)
+    return await readGroupsOf(ids)
+  }
+  const text = await listAlertsTool(deps as never).run(call({}))
+  assert.equal(text.match(/"group":\{"service":9007199254740993\}/g)?.length, 2, text)
+  assert.deepEqual(asked, [[1, 2]])
+  const explained = await explainAlertTool(deps as never).run(call({ rule: 'rule-1' }))
+  assert.match(explained, /"group":\{"service":9007199254740993\}/)
 })
 
 test('an explanation fits; without the right to read events it has none', async () => {

@@ -97,6 +97,7 @@ test('each kind takes what belongs to it, and shows no secret again', async () =
     [{ kind: 'template', url: 'https://h.test/' }, /"template" is required/],
     [{ kind: 'slack', url: 'https://h.test/', template: { a: '{{x}}' } }, /\{\{x\}\}/],
     [{ kind: 'ntfy', url: 'https://ntfy.test/' }, /a topic/],
+    [{ kind: 'ntfy', url: 'https://ntfy.test/100%' }, /a topic/],
     [{ kind: 'pagerduty', routing_key: 'a b' }, /"routing_key"/],
     [{ kind: 'alertmanager', url: 'https://h.test/', username: 'u' }, /belong together/],
     [{ ...mail, tls: 'none', username: 'u', password: 'p' }, /not sent without "tls"/],
@@ -175,6 +176,7 @@ test('a template is tried on an example, and on what a rule told last', async ()
   assert.match((await preview({ kind: 'email' })).json.body.subject, /^\[FIRING\] example/)
   const settings = readRuleSettings({
     ...{ condition: { op: '>', value: 1 }, window: '1m', group_by: ['service'] },
+    ...{ time_basis: 'event_time', send_resolved: false },
   })
   const rights = { owner: 'ann', asAdmin: false, streamIds: undefined }
   const { rule } = await new RuleStore(database.postgres).put({
@@ -184,11 +186,14 @@ test('a template is tried on an example, and on what a rule told last', async ()
   await database.postgres.query(
     `INSERT INTO alert_transitions (rule_id, rule_name, owner, rule_version, fingerprint,
        group_json, kind, from_ms, until_ms, value, event_count)
-     VALUES ($1, 'told', 'ann', 1, 'f', '["shop"]', 'firing', 0, 60000, 7.5, 7)`,
-    [rule.ruleId],
+     SELECT $1, 'told', 'ann', 1, 'f', '["shop"]', kind, 0, 60000, value, 7
+       FROM unnest($2::text[], $3::float8[]) AS t (kind, value)`,
+    [rule.ruleId, ['pending', 'firing', 'resolved', 'pending', 'inactive'], [5, 7.5, 1, 6, 0]],
   )
   const told = await preview({ kind: 'template', template, rule: 'told' })
   assert.deepEqual([told.json.body, told.json.is_example], [{ t: 'told shop 7.5' }, false])
+  const [alert] = (await preview({ kind: 'webhook', rule: 'told' })).json.body.alerts
+  assert.equal(alert.window.time, 'event_time')
   assert.equal((await preview({ kind: 'template', template, rule: 'told' }, bob)).status, 404)
   for (const body of [
     { kind: 'heartbeat' },

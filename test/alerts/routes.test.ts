@@ -19,24 +19,14 @@ import {
 import { formatDuration } from '../../src/model/duration.ts'
 import type { StreamId } from '../../src/model/stream.ts'
 import { readViewSettings } from '../../src/read/views/view-settings.ts'
-import { channelRoutes } from '../../src/serve/alert-channels.ts'
-import { silenceRoutes } from '../../src/serve/alerts/silences.ts'
-import { alertRoutes } from '../../src/serve/alerts.ts'
-import { streamRoutes } from '../../src/serve/streams.ts'
-import { ChannelStore } from '../../src/store/alerts/channel-store.ts'
-import { OutboxStore } from '../../src/store/alerts/outbox-store.ts'
+import { historySchema } from '../../src/serve/alert-pages.ts'
 import { readOwnerRights } from '../../src/store/alerts/owner-rights.ts'
 import type { RuleSettings } from '../../src/store/alerts/rule.ts'
-import { RuleStore } from '../../src/store/alerts/rule-store.ts'
-import { SilenceStore } from '../../src/store/alerts/silence-store.ts'
-import { TransitionStore } from '../../src/store/alerts/transition-store.ts'
-import { WindowStore } from '../../src/store/alerts/window-store.ts'
 import { ViewStore } from '../../src/store/control/view-store.ts'
-import { RestHarness, startDatabase, type TestDatabase } from '../serve/rest-harness.ts'
+import { type RestHarness, startDatabase, type TestDatabase } from '../serve/rest-harness.ts'
+import { NOW_MS, RULE, RULE_SCOPES, startAlertRoutes } from './alert-routes-harness.ts'
 import { CountedEvents } from './counted-events.ts'
 
-const NOW_MS = Date.parse('2026-05-05T05:05:00Z')
-const RULE = { condition: { op: '>', value: 1 }, window: '1m' }
 const ask = new CountedEvents()
 let database: TestDatabase
 let harness: RestHarness
@@ -46,32 +36,9 @@ let streamId = ''
 
 before(async () => {
   database = await startDatabase()
-  const { postgres } = database
-  harness = await RestHarness.start(postgres, ({ resolveToken, control }) => [
-    ...streamRoutes({ resolveToken, control }),
-    ...[alertRoutes, channelRoutes, silenceRoutes].flatMap((of) =>
-      of({
-        resolveToken,
-        streams: control,
-        views: new ViewStore(postgres),
-        nowMs: () => NOW_MS,
-        alerts: {
-          rules: new RuleStore(postgres),
-          silences: new SilenceStore(postgres),
-          transitions: new TransitionStore(postgres),
-          windows: new WindowStore(postgres),
-          channels: new ChannelStore(postgres),
-          outbox: new OutboxStore(postgres),
-          send: async () => ({ outcome: 'delivered' }),
-          closing: { read: async () => ({ closedMs: NOW_MS, nodeId: 0, nowMs: NOW_MS }) },
-          ask,
-        },
-      }),
-    ),
-  ])
-  const scopes = ['streams:read', 'streams:write', 'events:read', 'alerts:read', 'alerts:write']
-  ann = await harness.token('ann', scopes as never)
-  bob = await harness.token('bob', scopes as never)
+  harness = await startAlertRoutes(database, ask)
+  ann = await harness.token('ann', RULE_SCOPES)
+  bob = await harness.token('bob', RULE_SCOPES)
   const made = await harness.call('POST', '/v1/streams', { token: ann, body: { name: 'web' } })
   streamId = made.json.id
 })
@@ -188,6 +155,48 @@ test('an owner sees his own, an admin all, a limited token what is as limited', 
   }
 })
 
+test("an admin changes another owner's rule, which keeps its rights", async () => {
+  const admin = harness.adminToken
+  const at = (name: string, owner: string) => `${name}?owner=${owner}`
+  const made = await put('shared', { ...RULE, streams: [streamId] })
+  const stale = await put(at('shared', 'ann'), RULE, admin, { 'If-Match': '"9"' })
+  assert.equal(stale.status, 412)
+  const changed = await put(at('shared', 'ann'), { ...RULE, window: '5m' }, admin)
+  assert.deepEqual(
+    [changed.status, changed.json.id, changed.json.owner, changed.json.version],
+    [200, made.json.id, 'ann', 2],
+  )
+  const { rows } = await database.postgres.query(
+    'SELECT as_admin, stream_ids FROM alert_rules WHERE rule_id = $1',
+    [made.json.id],
+  )
+  assert.deepEqual(rows, [{ as_admin: false, stream_ids: null }], 'not those of the admin')
+  assert.equal((await get(`/${at('shared', 'ann')}`, admin)).json.version, 2)
+  assert.equal((await get(`/${at('shared/groups', 'ann')}`, admin)).status, 200)
+  assert.equal((await get('/shared', admin)).status, 404, 'his own are meant')
+  assert.equal((await put(at('shared', 'ann'), RULE, bob)).status, 404)
+  assert.equal((await get(`/${at('shared', 'ann')}`, bob)).status, 404)
+  assert.equal((await put(at('shared', 'ann'), RULE)).status, 200, 'her own')
+  assert.equal((await put(at('none', 'ann'), RULE, admin)).status, 404, 'she makes hers herself')
+  const channel = { token: ann, body: { url: 'https://h.test/' } }
+  await harness.call('PUT', '/v1/alerts/channels/hers', channel)
+  const ofAnn = '/v1/alerts/channels?owner=ann'
+  assert.equal((await harness.call('GET', ofAnn)).json.channels[0].name, 'hers')
+  assert.equal((await harness.call('GET', ofAnn, { token: bob })).status, 403)
+  await harness.call('DELETE', '/v1/alerts/channels/hers', { token: ann })
+  const unseen = await harness.call('POST', '/v1/streams', { body: { name: 'of the admin' } })
+  const wide = await put(at('shared', 'ann'), { ...RULE, streams: [unseen.json.id] }, admin)
+  assert.equal(wide.status, 404, 'not about streams that she does not see')
+  const path = `/v1/alerts/rules/${at('shared', 'ann')}`
+  assert.equal((await harness.call('DELETE', path, { token: bob })).status, 404)
+  assert.equal((await harness.call('DELETE', path)).status, 204)
+})
+
+test('histories are read on by "before", as their answers say', () => {
+  const next = historySchema('windows', { type: 'object', properties: {} }).properties.next
+  assert.match(JSON.stringify(next), /`before`/)
+})
+
 test('a rule reads what its owner sees now, and stops when he may not read', async () => {
   const settings = { streams: '*' } as RuleSettings
   const deps = {
@@ -202,7 +211,7 @@ test('a rule reads what its owner sees now, and stops when he may not read', asy
   assert.deepEqual(await read('ann', false), ['web'], 'not what it writes itself')
   assert.deepEqual(await read('bob', false), [])
   assert.deepEqual(await read('bob', true), [], 'he is no admin any more')
-  assert.deepEqual(await read('admin', true), ['web'])
+  assert.deepEqual(await read('admin', true), ['web', 'of the admin'])
   assert.deepEqual(await read('ann', false, [99]), [])
   await database.postgres.query("UPDATE access_tokens SET revoked_at = now() WHERE owner = 'bob'")
   await assert.rejects(read('bob', false), (cause) => {
@@ -315,91 +324,4 @@ test('channels keep their secrets; only admins let them reach the inside', async
   assert.equal(none.status, 404)
   assert.equal((await harness.call('DELETE', path, { token: ann })).status, 204)
   assert.equal((await harness.call('DELETE', path, { token: ann })).status, 404)
-})
-
-test('silences: made, listed by their state, ended; an owner sees his own', async () => {
-  const path = '/v1/alerts/silences'
-  const call = (method: string, at = '', body?: unknown, token = ann) =>
-    harness.call(method, `${path}${at}`, { token, body })
-  const matchers = [{ name: 'service', value: 'web-.*', is_regex: true }]
-  const to = '2999-01-01T00:00:00Z'
-  const made = await call('POST', '', { matchers, to, comment: 'works' })
-  assert.equal(made.status, 201, made.text)
-  const { id, from, created_at: at, ...rest } = made.json
-  assert.equal(made.headers.get('location'), `${path}/${id}`)
-  assert.deepEqual(rest, {
-    ...{ state: 'active', author: 'ann', to: '2999-01-01T00:00:00.000Z', comment: 'works' },
-    matchers: [{ ...matchers[0], is_equal: true }],
-  })
-  const later = { matchers, from: '2998-01-01T00:00:00Z', to }
-  const pending = await call('POST', '', later)
-  assert.equal(pending.json.state, 'pending')
-  const ids = async (query: string, token = ann) => {
-    const { json } = await call('GET', query, undefined, token)
-    return json.silences.map((one: { id: string }) => one.id)
-  }
-  assert.deepEqual(await ids(''), [id, pending.json.id])
-  assert.deepEqual(await ids('?state=active'), [id])
-  assert.deepEqual(await ids('?state=pending'), [pending.json.id])
-  assert.deepEqual(await ids('?limit=1'), [id])
-  assert.deepEqual(await ids('', await harness.token('eve', ['alerts:read'])), [])
-  assert.equal((await ids('', harness.adminToken)).length, 2)
-  const eve = await harness.token('eve', ['alerts:read', 'alerts:write'])
-  for (const method of ['GET', 'DELETE']) {
-    assert.equal((await call(method, `/${id}`, undefined, eve)).status, 404)
-  }
-  assert.equal((await call('DELETE', `/${id}`)).status, 204)
-  assert.equal((await call('GET', `/${id}`)).json.state, 'expired')
-  assert.deepEqual(await ids('?state=expired'), [id])
-  const cases: [changes: object, problem: RegExp][] = [
-    [{ matchers: [] }, /"matchers"/],
-    [{ matchers: [{ name: 'a', value: '(', is_regex: true }] }, /matchers\[0\].value/],
-    [{ matchers: [{ name: 'a', value: '.*', is_regex: true }] }, /that would be all/],
-    [{ to: '2001-01-01T00:00:00Z' }, /"to" is over already/],
-    [{ from: '3000-01-01T00:00:00Z' }, /"from" must be before "to"/],
-    [{ to: 'tomorrow' }, /"to"/],
-  ]
-  for (const [changes, problem] of cases) {
-    const answer = await call('POST', '', { matchers, to, ...changes })
-    assert.equal(answer.status, 400, JSON.stringify(changes))
-    assert.match(answer.json.detail, problem)
-  }
-})
-
-test('acknowledging: of a group that fires, until it is resolved or taken back', async () => {
-  const { json: rule } = await put('known', { ...RULE, group_by: ['service'] })
-  await database.postgres.query(
-    `INSERT INTO alert_states (rule_id, fingerprint, group_json, state, breaches, since_ms,
-       fired_ms, seen_ms) VALUES ($1, 'f', '["web-1"]', 'firing', '1', 0, 0, 0),
-         ($1, 'g', '["db"]', 'inactive', '0', 0, NULL, 0)`,
-    [rule.id],
-  )
-  const path = (fingerprint: string) => `/v1/alerts/rules/known/groups/${fingerprint}/acknowledge`
-  const call = (method: string, fingerprint: string, body?: unknown, token = ann) =>
-    harness.call(method, path(fingerprint), { token, body })
-  const done = await call('POST', 'f', { comment: 'looking' })
-  assert.equal(done.status, 204, done.text)
-  const [first] = (await get('/known/groups')).json.groups
-  const { by, at, comment } = first.acknowledged
-  assert.deepEqual([by, comment, first.silenced_by], ['ann', 'looking', []])
-  assert.ok(Math.abs(Date.parse(at) - Date.now()) < 60_000)
-  assert.equal((await call('POST', 'g', {})).status, 409, 'it does not fire')
-  assert.equal((await call('POST', 'h', {})).status, 404)
-  const eve = await harness.token('eve', ['alerts:write'])
-  assert.equal((await call('POST', 'f', {}, eve)).status, 404, 'not her rule')
-  const matchers = [{ name: 'service', value: 'web-.*', is_regex: true }]
-  const body = { matchers, to: '2999-01-01T00:00:00Z' }
-  const silence = await harness.call('POST', '/v1/alerts/silences', { token: ann, body })
-  const { groups } = (await get('/known/groups')).json
-  assert.deepEqual(
-    groups.map((one: { fingerprint: string; silenced_by: string[]; acknowledged: unknown }) => [
-      ...[one.fingerprint, one.silenced_by, one.acknowledged !== null],
-    ]),
-    [
-      ['f', [silence.json.id], true],
-      ['g', [], false],
-    ],
-  )
-  assert.equal((await call('DELETE', 'f')).status, 204)
-  assert.equal((await call('DELETE', 'f')).status, 404)
 })

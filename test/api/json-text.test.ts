@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { readMemberTexts } from '../../src/api/json-text.ts'
+import { readMemberTexts, withMemberTexts } from '../../src/api/json-text.ts'
 
 test('members keep their text: digits, duplicates, spaces', () => {
   const text =
@@ -28,4 +28,11 @@ test('members parse to what the object parses to', () => {
       assert.deepEqual(Object.fromEntries(parsed), JSON.parse(JSON.stringify(value)))
     }),
   )
+})
+
+test('members that are JSON already come behind the others, as they are', () => {
+  const texts = { group: '[9007199254740993]', 'a"b': 'null' }
+  assert.equal(withMemberTexts({ n: 1 }, texts), '{"n":1,"group":[9007199254740993],"a\\"b":null}')
+  assert.equal(withMemberTexts({}, { a: '1' }), '{"a":1}')
+  assert.equal(withMemberTexts({}, {}), '{}')
 })

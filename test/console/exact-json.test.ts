@@ -14,6 +14,7 @@ import {
   jsonMembers,
   jsonObject,
   jsonText,
+  parseKeeping,
   wholeJson,
 } from '../../console/base/exact-json.ts'
 
@@ -52,6 +53,14 @@ test('digits, equal keys and quotes in strings stay as they are', () => {
     ],
   )
   assert.equal(jsonKind(jsonObject(wholeJson(text)).get('a')!), 'object')
+})
+
+test('elements of arrays of a name stay JSON, however deep; the rest is read', () => {
+  const text = '{"groups":[{"group":[9007199254740993,"a"],"n":1},{"group":null}],"next":"7"}'
+  assert.deepEqual(parseKeeping(wholeJson(text), 'group'), {
+    groups: [{ group: ['9007199254740993', '"a"'], n: 1 }, { group: null }],
+    next: '7',
+  })
 })
 
 test('a dotted path finds nested names and names with dots, the last that counts', () => {

@@ -111,8 +111,8 @@ test('each member of each route that reads is in a table', () => {
       names.length > 0 ? names : Object.keys(membersOf(described.get(operation)!).properties)
     told.set(operation, new Set([...(told.get(operation) ?? []), ...all]))
   }
-  // The section Reading has what all of them share.
-  const shared = told.get('queryStreams') ?? new Set()
+  // The section Reading has what all of them share, and so has that of alerts.
+  const shared = new Set([...told.get('queryStreams')!, ...told.get('getAlertRule')!])
   for (const [operation, description] of described) {
     if (OTHER_FORMS.test(operation) || BY_HAND.includes(operation)) continue
     if (MANAGEMENT.includes(description.tag)) continue

@@ -7,6 +7,7 @@ import type {
   ChannelOptions,
   ChannelSettings,
 } from '../../store/alerts/channel-store.ts'
+import { NO_TOPIC, trySplitTopic } from './ntfy-topic.ts'
 import { PAGERDUTY_URL } from './pagerduty.ts'
 import { checkTemplate } from './template.ts'
 
@@ -204,8 +205,6 @@ function urlOf(kind: ChannelKind, members: ChannelMembers): string {
   if (new URL(url).username !== '' || new URL(url).password !== '') {
     throw malformed('"url" must not hold a user or a password')
   }
-  if (kind === 'ntfy' && !/[^/]\/?$/.test(new URL(url).pathname)) {
-    throw malformed('"url" must end with a topic of ntfy')
-  }
+  if (kind === 'ntfy' && trySplitTopic(url) === undefined) throw malformed(NO_TOPIC)
   return url
 }

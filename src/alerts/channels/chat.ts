@@ -1,7 +1,7 @@
 /** Incoming webhooks of chat and push services, and any other that takes JSON: by a template. */
-import type { ChannelTarget } from '../../store/alerts/channel-store.ts'
 import type { AlertMessage } from '../webhook-body.ts'
 import { MARKUPS } from './markup.ts'
+import { NO_TOPIC, trySplitTopic } from './ntfy-topic.ts'
 import { PRESETS } from './presets.ts'
 import { headersOf, judgeAnswer, type Post, type SendMessage } from './send-answer.ts'
 import { renderTemplate } from './template.ts'
@@ -19,7 +19,9 @@ export type ChatKind =
 export function chatSender(kind: ChatKind, post: Post): SendMessage {
   return async (target, message, signal) => {
     const { allowsPrivate, secret, options } = target
-    const { url, added } = kind === 'ntfy' ? splitTopic(target) : { url: target.url, added: {} }
+    const place = kind === 'ntfy' ? trySplitTopic(target.url) : { url: target.url }
+    if (place === undefined) return { outcome: 'refused', error: NO_TOPIC }
+    const { url, ...added } = place
     const rendered = renderChat(kind, message, options.template)
     const body = JSON.stringify({ ...(rendered as object), ...added })
     const credential = secret !== undefined && { Authorization: `Bearer ${secret}` }
@@ -33,12 +35,4 @@ export function renderChat(kind: ChatKind, message: AlertMessage, template?: unk
   const markup = MARKUPS[kind]
   const fields = templateFields(message, markup)
   return renderTemplate(template ?? PRESETS[kind] ?? {}, fields, markup.literal)
-}
-
-/** Its JSON goes to the server, with the topic in it. */
-function splitTopic({ url }: ChannelTarget) {
-  const whole = new URL(url)
-  const [, before = '/', topic = ''] = /^(.*\/)([^/]*)\/?$/.exec(whole.pathname) ?? []
-  whole.pathname = before
-  return { url: whole.href, added: { topic: decodeURIComponent(topic) } }
 }

@@ -1,13 +1,11 @@
 /** Messages that are about nothing new: a test, and what a rule told last. */
-import { formatTimeMs } from '../../model/rfc3339.ts'
+import { formatTimeMs, NO_TIME } from '../../model/rfc3339.ts'
 import type { RuleSettings } from '../../store/alerts/rule.ts'
 import type { Transition } from '../../store/alerts/transition-store.ts'
 import { labelsOf } from '../messages/alert-labels.ts'
 import type { AlertMessage, MessageAlert } from '../webhook-body.ts'
 
 const WINDOW_MS = 5 * 60_000
-/** Alertmanager's word for "not yet". */
-const NOT_YET = '0001-01-01T00:00:00Z'
 
 export interface ExampleOf {
   readonly receiver: string
@@ -23,7 +21,7 @@ export function testMessage({ receiver, key, nowMs }: ExampleOf): AlertMessage {
     ...messageAbout({ receiver, key, nowMs }, [
       {
         ...{ status: 'firing', labels, annotations: { summary }, reason: 'test', detail: null },
-        ...{ startsAt: formatTimeMs(nowMs), endsAt: NOT_YET, fingerprint: 'test' },
+        ...{ startsAt: formatTimeMs(nowMs), endsAt: NO_TIME, fingerprint: 'test' },
         ...{ generatorURL: '', value: null, threshold: null, condition: null },
         window: windowOf(nowMs - WINDOW_MS, nowMs),
         ...{ event_count: null, query: null, samples: [], samples_problem: null },
@@ -41,7 +39,7 @@ export function exampleMessage(of: ExampleOf): AlertMessage {
   return messageAbout(of, [
     {
       ...{ status: 'firing', labels, annotations, reason: 'new', detail: null },
-      ...{ startsAt: formatTimeMs(nowMs), endsAt: NOT_YET, fingerprint: 'example' },
+      ...{ startsAt: formatTimeMs(nowMs), endsAt: NO_TIME, fingerprint: 'example' },
       ...{ generatorURL: '', value: 53, threshold: 20, condition: '>' },
       window: windowOf(nowMs - WINDOW_MS, nowMs),
       ...{ event_count: 53, query: null, samples_problem: null },
@@ -57,7 +55,7 @@ export function pastMessage(
   settings: RuleSettings,
 ): AlertMessage {
   const { kind, ruleName, groupJson = '[]', fingerprint = '', fromMs, untilMs } = transition
-  const isOver = kind === 'resolved' || kind === 'inactive' || kind === 'evaluation_restored'
+  const isOver = kind === 'resolved' || kind === 'evaluation_restored'
   const reason = REASONS[kind] ?? 'new'
   const detail = transition.reason ?? null
   return {
@@ -67,11 +65,11 @@ export function pastMessage(
         labels: labelsOf(settings, ruleName, groupJson),
         annotations: settings.annotations,
         startsAt: formatTimeMs(isOver ? fromMs : untilMs),
-        endsAt: isOver ? formatTimeMs(untilMs) : NOT_YET,
+        endsAt: isOver ? formatTimeMs(untilMs) : NO_TIME,
         ...{ generatorURL: '', query: null, samples: [], samples_problem: null },
         ...{ value: transition.value ?? null, event_count: transition.events ?? null },
         ...{ threshold: settings.condition.value, condition: settings.condition.op },
-        window: windowOf(fromMs, untilMs),
+        window: { ...windowOf(fromMs, untilMs), time: settings.time_basis },
       },
     ]),
     ...{ reason, detail, groupKey: `{}:{rule="${transition.ruleId}"}` },
@@ -80,7 +78,6 @@ export function pastMessage(
 
 const REASONS: Partial<Readonly<Record<Transition['kind'], AlertMessage['reason']>>> = {
   resolved: 'resolved',
-  inactive: 'resolved',
   gap: 'gap',
   corrected: 'corrected',
   evaluation_failing: 'evaluation_failing',

@@ -1,4 +1,6 @@
 /** Labels of alerts: what silences match, and what messages have. */
+import { readElementTexts } from '../../api/json-text.ts'
+import { labelName, labelValue } from '../../model/alerts/alert-matchers.ts'
 import type { RuleSettings } from '../../store/alerts/rule.ts'
 
 type Labels = Readonly<Record<string, string>>
@@ -20,9 +22,9 @@ export function labelsOf(
 
 /** Those of the group alone. */
 export function groupLabelsOf(fields: readonly string[] = [], groupJson: string): Labels {
-  const values = JSON.parse(groupJson) as readonly unknown[]
+  const values = readElementTexts(groupJson)
   return Object.fromEntries(
-    values.map((each, index) => [labelName(fields[index] ?? `group_${index}`), textOf(each)]),
+    values.map((json, index) => [labelName(fields[index] ?? `group_${index}`), labelValue(json)]),
   )
 }
 
@@ -33,14 +35,4 @@ export function commonOf(all: readonly Labels[]): Labels {
     return others.every((labels) => labels[name] === value)
   })
   return Object.fromEntries(common)
-}
-
-/** Names of labels have letters, digits and `_`. */
-function labelName(path: string): string {
-  const name = path.replace(/[^a-zA-Z0-9_]/g, '_')
-  return /^[0-9]/.test(name) ? `_${name}` : name
-}
-
-function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : JSON.stringify(value)
 }

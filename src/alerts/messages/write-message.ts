@@ -2,9 +2,10 @@
  * Writes a message, but for the number of the try and, at first, for its sample events. From then
  * on its text is what is sent.
  */
+import { withMemberTexts } from '../../api/json-text.ts'
 import { mainTurns } from '../../api/main-turns.ts'
 import { ALERT_MESSAGE_BYTES_MAX } from '../../limits.ts'
-import { formatTimeMs } from '../../model/rfc3339.ts'
+import { formatTimeMs, NO_TIME } from '../../model/rfc3339.ts'
 import type { QueueFacts } from '../../store/alerts/queue-facts.ts'
 import type { RuleSettings } from '../../store/alerts/rule.ts'
 import { countedEventsQuery, countedStream } from '../counted-events-query.ts'
@@ -43,8 +44,6 @@ export interface MessageFacts {
 
 /** Alerts that are written in one turn of the main thread. */
 const TURN_ALERTS = 25
-/** Alertmanager's word for "not yet". */
-const NO_TIME = '0001-01-01T00:00:00Z'
 
 export async function writeMessage(key: string, message: MessageFacts): Promise<string> {
   const { facts, about, alerts, publicUrl } = message
@@ -89,17 +88,18 @@ export function withSamples(
   const { alerts, sluice, ...head } = JSON.parse(content) as AlertMessage
   const texts = alerts.map(({ samples: _none, samples_problem: _unknown, ...alert }, index) => {
     const { texts: found = [], problem = null } = samples[index] ?? {}
-    // As texts: numbers keep their digits.
-    const more = `"samples":[${found.join(',')}],"samples_problem":${JSON.stringify(problem)}}`
-    return `${JSON.stringify(alert).slice(0, -1)},${more}`
+    const told = { samples: `[${found.join(',')}]`, samples_problem: JSON.stringify(problem) }
+    return withMemberTexts(alert, told)
   })
   return joined(head, texts, sluice)
 }
 
 /** `sluice` comes last, so that the number of the try can be put at its end. */
 function joined(head: object, alerts: readonly string[], sluice: object): string {
-  const start = JSON.stringify(head).slice(0, -1)
-  return `${start},"alerts":[${alerts.join(',')}],"sluice":${JSON.stringify(sluice)}}`
+  return withMemberTexts(head, {
+    alerts: `[${alerts.join(',')}]`,
+    sluice: JSON.stringify(sluice),
+  })
 }
 
 function ofGroup({ settings, groupJson }: ToldAlert): Readonly<Record<string, string>> {

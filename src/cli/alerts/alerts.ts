@@ -5,7 +5,7 @@ import { UsageError } from '../usage-error.ts'
 import { applyRules, backtestRules } from './apply-rules.ts'
 import { history, list, show } from './look-at-rules.ts'
 import { MESSAGE_STATES, messages, sendAgain } from './messages.ts'
-import { changePaused, type Rule, rulePath } from './rules.ts'
+import { changePaused, ownerQuery, type Rule, rulePath } from './rules.ts'
 import { acknowledge, endSilence, makeSilence, SILENCE_STATES, silences } from './silences.ts'
 
 type Run = (invocation: Invocation, words: readonly string[]) => Promise<number>
@@ -50,6 +50,8 @@ export const alerts: Command = {
     dead: { type: 'boolean' },
     for: { type: 'string' },
     comment: { type: 'string' },
+    rule: { type: 'string' },
+    owner: { type: 'string' },
   },
   help: {
     firing: 'With list: only rules that fire; the exit code is 1 when none does',
@@ -62,6 +64,8 @@ export const alerts: Command = {
     dead: 'With messages: those that were given up, as without it',
     for: 'With silence: for how long, such as 4h; 1h',
     comment: 'With silence and ack: why',
+    rule: 'With messages: only those of this rule',
+    owner: 'For admins: whose rules are meant; what is put has to be there',
   },
   choices: { state: [...MESSAGE_STATES, ...SILENCE_STATES] },
   run: async (invocation) => {
@@ -80,10 +84,11 @@ export const alerts: Command = {
   },
 }
 
-async function remove({ client }: Invocation, [name]: readonly string[]): Promise<number> {
-  const { version } = await client.json<Rule>(rulePath(name!))
+async function remove({ client, values }: Invocation, [name]: readonly string[]): Promise<number> {
+  const query = ownerQuery(values)
+  const { version } = await client.json<Rule>(rulePath(name!), { query })
   const headers = { 'If-Match': `"${version}"` }
-  await client.call(rulePath(name!), { method: 'DELETE', headers })
+  await client.call(rulePath(name!), { method: 'DELETE', headers, query })
   return EXIT_OK
 }
 

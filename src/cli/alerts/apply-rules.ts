@@ -5,7 +5,16 @@ import { ApiFailure, type Client } from '../client.ts'
 import { rangeOf } from '../clock.ts'
 import { EXIT_FAILED, EXIT_OK, type Invocation } from '../command.ts'
 import { type FiledRule, readRuleFiles } from './rule-files.ts'
-import { groupText, numberText, type Rule, rulePath, settingsOf } from './rules.ts'
+import {
+  type GroupValues,
+  groupText,
+  numberText,
+  ownerQuery,
+  parseGroups,
+  type Rule,
+  rulePath,
+  settingsOf,
+} from './rules.ts'
 
 const NOT_FOUND = 404
 
@@ -40,7 +49,12 @@ interface Applied {
 
 async function apply({ client, values }: Invocation, rule: FiledRule): Promise<Applied> {
   const { name, settings } = rule
-  const before = await tryRead(client, name)
+  const query = ownerQuery(values)
+  // Others make their rules themselves.
+  const before =
+    query.owner === undefined
+      ? await tryRead(client, name)
+      : await client.json<Rule>(rulePath(name), { query })
   if (values['dry-run'] === true) {
     await judge(client, settings)
     if (before === undefined) return { done: 'made', members: [] }
@@ -48,7 +62,9 @@ async function apply({ client, values }: Invocation, rule: FiledRule): Promise<A
   }
   const headers: Record<string, string> =
     before === undefined ? { 'If-None-Match': '*' } : { 'If-Match': `"${before.version}"` }
-  const after = await client.json<Rule>(rulePath(name), { method: 'PUT', headers, body: settings })
+  const after = await client.json<Rule>(rulePath(name), {
+    ...{ method: 'PUT', headers, query, body: settings },
+  })
   if (before === undefined) return { done: 'made', members: [] }
   const applied = appliedOf(settingsOf(before), settingsOf(after))
   // Rights are no member of it.
@@ -101,7 +117,7 @@ interface Backtest {
   readonly windows: readonly { readonly outcome: string }[]
   readonly transitions: readonly {
     readonly kind: string
-    readonly group: readonly unknown[] | null
+    readonly group: GroupValues
     readonly window: { readonly to: string }
     readonly value: number | null
     readonly event_count: number | null
@@ -118,7 +134,7 @@ export async function backtestRules(
     const body = { rule: settings, from: '-7d', ...rangeOf(values) }
     const text = await client.text('alerts/backtest', { body })
     if (values.json === true) terminal.json(text)
-    else tellBacktest(terminal, name, JSON.parse(text) as Backtest)
+    else tellBacktest(terminal, name, parseGroups(text) as Backtest)
   }
   return EXIT_OK
 }

@@ -1,38 +1,50 @@
 /** What rules do now, and what they did. */
+import { conditionWords, RULE_STATES, ruleState } from '../../model/alerts/rule-words.ts'
 import type { Client } from '../client.ts'
 import { EXIT_NOTHING, EXIT_OK, type Invocation, textOf } from '../command.ts'
 import { UsageError } from '../usage-error.ts'
 import {
-  conditionText,
   type GroupState,
+  type GroupValues,
   groupText,
   numberText,
+  ownerQuery,
+  parseGroups,
   type Rule,
+  readHistory,
   rulePath,
   stateOf,
 } from './rules.ts'
 
-/** The worst first. */
-const STATES = ['firing', 'firing, paused', 'failing', 'pending', 'quiet', 'paused']
 const LIMIT_DEFAULT = 50
 const LIMIT_MAX = 1_000
 
 export async function list({ client, terminal, values }: Invocation): Promise<number> {
-  const rank = (rule: Rule) => STATES.indexOf(stateOf(rule))
+  // What fires and is paused comes behind what fires.
+  const rank = (rule: Rule) => {
+    const state = ruleState(rule)
+    return 2 * RULE_STATES.indexOf(state) + Number(state === 'firing' && rule.paused)
+  }
+  const { owner } = ownerQuery(values)
   const all = (await client.listAll<Rule>('alerts/rules', 'rules'))
+    .filter((rule) => owner === undefined || rule.owner === owner)
     .filter(({ groups_firing: firing }) => values.firing !== true || firing > 0)
     .sort((a, b) => rank(a) - rank(b) || a.name.localeCompare(b.name))
   if (values.json === true) {
     for (const rule of all) terminal.json(JSON.stringify(rule))
   } else {
+    const isOfSeveral = new Set(all.map((rule) => rule.owner)).size > 1
+    const ofOwner = (text: string) => (isOfSeveral ? [text] : [])
     const rows = all.map((rule) => {
       const { groups_firing: firing, group_by: by } = rule
       const state = stateOf(rule) + (firing > 0 && by.length > 0 ? ` ${firing}` : '')
       const query = rule.query === '' ? 'all events' : rule.query
       const tells = rule.channels.join(',') || '-'
-      return [state, rule.name, conditionText(rule), by.join(',') || '-', query, tells]
+      const meaning = [conditionWords(rule), by.join(',') || '-', query, tells]
+      return [state, ...ofOwner(rule.owner), rule.name, ...meaning]
     })
-    terminal.line(terminal.table([['STATE', 'RULE', 'FIRES WHEN', 'BY', 'OF', 'TELLS'], ...rows]))
+    const heading = ['RULE', 'FIRES WHEN', 'BY', 'OF', 'TELLS']
+    terminal.line(terminal.table([['STATE', ...ofOwner('OWNER'), ...heading], ...rows]))
     for (const { name, problem, paused } of all) {
       if (problem !== null && !paused) terminal.note(`${name} is not evaluated: ${problem}`)
     }
@@ -44,15 +56,16 @@ export async function show(
   { client, terminal, values }: Invocation,
   [name]: readonly string[],
 ): Promise<number> {
-  const text = await client.text(rulePath(name!))
-  const groupsText = await client.text(`${rulePath(name!)}/groups`)
+  const query = ownerQuery(values)
+  const text = await client.text(rulePath(name!), { query })
+  const groupsText = await client.text(`${rulePath(name!)}/groups`, { query })
   if (values.json === true) {
     terminal.json(text)
     terminal.json(groupsText)
     return EXIT_OK
   }
   const rule = JSON.parse(text) as Rule
-  const { groups } = JSON.parse(groupsText) as { readonly groups: readonly GroupState[] }
+  const { groups } = parseGroups(groupsText) as { readonly groups: readonly GroupState[] }
   terminal.line(terminal.table(await linesOf(client, rule)))
   if (groups.length === 0) return EXIT_OK
   const rows = groups.map((one) => [
@@ -80,7 +93,7 @@ async function linesOf(client: Client, rule: Rule): Promise<string[][]> {
     ['RULE', rule.name],
     ['state', stateOf(rule)],
     ...(problem === null ? [] : [['problem', `${problem} (${rule.failures} tries)`]]),
-    ['fires when', conditionText(rule)],
+    ['fires when', conditionWords(rule)],
     ...(by.length === 0 ? [] : [['by', by.join(', ')]]),
     ['of', rule.query === '' ? 'all events' : rule.query],
     ['streams', names],
@@ -103,7 +116,7 @@ async function streamNames(client: Client, ids: readonly string[]): Promise<read
 interface Happened {
   readonly kind: string
   readonly reason: string | null
-  readonly group: readonly unknown[] | null
+  readonly group: GroupValues
   readonly window: { readonly from: string; readonly to: string }
   readonly value: number | null
   readonly event_count: number | null
@@ -132,22 +145,20 @@ export async function history(
   [name]: readonly string[],
 ): Promise<number> {
   const what = values.windows === true ? 'windows' : 'transitions'
-  const query = { limit: String(limitOf(values.limit)) }
-  const page = await client.json<Readonly<Record<string, unknown>>>(`${rulePath(name!)}/${what}`, {
-    query,
-  })
-  const found = (page[what] as readonly unknown[]).toReversed()
+  const query = { ...ownerQuery(values), limit: String(limitOf(values.limit)) }
+  const text = await client.text(`${rulePath(name!)}/${what}`, { query })
+  const found = readHistory<Happened & Decided>(text, what)
   if (values.json === true) {
-    for (const one of found) terminal.json(JSON.stringify(one))
+    for (const { json } of found) terminal.json(json)
   } else if (what === 'windows') {
-    const rows = (found as readonly Decided[]).map((one) => [
+    const rows = found.map(({ read: one }) => [
       ...[one.from, one.to, one.outcome, numberText(one.value), String(one.event_count)],
       `${one.groups_in_breach} of ${one.groups}`,
     ])
     const heading = ['FROM', 'TO', 'OUTCOME', 'VALUE', 'EVENTS', 'GROUPS IN BREACH']
     terminal.line(terminal.table([heading, ...rows]))
   } else {
-    const rows = (found as readonly Happened[]).map((one) => [
+    const rows = found.map(({ read: one }) => [
       ...[one.window.to, one.kind, groupText(one.group), numberText(one.value)],
       ...[numberText(one.event_count), one.reason ?? ''],
     ])

@@ -2,7 +2,7 @@
 import { EXIT_NOTHING, EXIT_OK, type Invocation, textOf } from '../command.ts'
 import { UsageError } from '../usage-error.ts'
 import { limitOf } from './look-at-rules.ts'
-import { groupText } from './rules.ts'
+import { type GroupValues, groupText, ownerQuery, readHistory } from './rules.ts'
 
 export const MESSAGE_STATES = ['dead', 'waiting', 'delivered'] as const
 
@@ -18,7 +18,7 @@ interface Message {
   /** Of the first of them; null: it is forgotten. */
   readonly transition: {
     readonly kind: string
-    readonly group: readonly unknown[] | null
+    readonly group: GroupValues
     readonly decided_at: string
   } | null
 }
@@ -29,15 +29,16 @@ export async function messages({ client, terminal, values }: Invocation): Promis
     throw new UsageError(`--state takes ${MESSAGE_STATES.join(', ')}`)
   }
   if (values.dead === true && state !== 'dead') throw new UsageError('--dead is --state dead')
-  const query = { state, limit: String(limitOf(values.limit)) }
-  const page = await client.json<{ readonly messages: readonly Message[] }>('alerts/messages', {
-    query,
-  })
-  const found = page.messages.toReversed()
+  const query = {
+    ...{ state, rule: textOf(values.rule), ...ownerQuery(values) },
+    limit: String(limitOf(values.limit)),
+  }
+  const text = await client.text('alerts/messages', { query })
+  const found = readHistory<Message>(text, 'messages')
   if (values.json === true) {
-    for (const one of found) terminal.json(JSON.stringify(one))
+    for (const { json } of found) terminal.json(json)
   } else {
-    const rows = found.map((one) => [
+    const rows = found.map(({ read: one }) => [
       ...[one.id, one.transition?.decided_at ?? '-', one.rule, one.transition?.kind ?? one.reason],
       ...[toldText(one), one.channel, String(one.attempts), one.last_error ?? '-'],
     ])

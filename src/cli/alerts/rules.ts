@@ -1,22 +1,19 @@
-/** Rules of alerts as the API tells them, and how they are put into words. */
-import { EXIT_OK, type Invocation } from '../command.ts'
+/** Rules of alerts as the API tells them, and how they are put and named. */
+import { labelValue } from '../../model/alerts/alert-matchers.ts'
+import { type Conditional, type RuleFacts, ruleState } from '../../model/alerts/rule-words.ts'
+import { EXIT_OK, type Invocation, textOf, type Values } from '../command.ts'
+import {
+  jsonElements,
+  jsonObject,
+  jsonText,
+  parseKeeping,
+  wholeJson,
+} from '../events/exact-json.ts'
 
-interface Aggregate {
-  readonly fn?: string
-  readonly field?: string
-  readonly query?: string
-}
-
-export interface RuleSettings {
+export interface RuleSettings extends Conditional {
   readonly streams: '*' | readonly string[]
   readonly query: string
-  readonly aggregate: Aggregate
-  readonly relative_to?: Aggregate & { readonly before?: string }
   readonly group_by: readonly string[]
-  readonly condition: { readonly op: string; readonly value: number }
-  readonly window: string
-  readonly every: string
-  readonly for: { readonly of: number; readonly in: number }
   readonly channels: readonly string[]
   readonly severity: string
   readonly description: string
@@ -24,16 +21,13 @@ export interface RuleSettings {
   readonly paused: boolean
 }
 
-export interface Rule extends RuleSettings {
+export interface Rule extends RuleSettings, RuleFacts {
   readonly id: string
   readonly name: string
   readonly owner: string
   readonly version: number
   readonly decided_until: string
-  readonly groups_firing: number
-  readonly groups_pending: number
   readonly failures: number
-  readonly problem: string | null
 }
 
 /** What the service tells of a rule beside what is put. */
@@ -42,8 +36,11 @@ const TOLD = [
   ...['groups_firing', 'groups_pending', 'failures', 'problem'],
 ]
 
+/** The values of `group_by`, as JSON each; null: the rule as a whole. */
+export type GroupValues = readonly string[] | null
+
 export interface GroupState {
-  readonly group: readonly unknown[] | null
+  readonly group: GroupValues
   readonly fingerprint: string
   readonly state: 'inactive' | 'pending' | 'firing'
   readonly since: string
@@ -51,6 +48,11 @@ export interface GroupState {
   readonly value: number | null
   readonly acknowledged?: { readonly by?: string; readonly comment?: string } | null
   readonly silenced_by?: readonly string[]
+}
+
+/** Whose rule a name is of, for admins. */
+export function ownerQuery({ owner }: Values): { readonly owner: string | undefined } {
+  return { owner: textOf(owner) }
 }
 
 export function rulePath(name: string): string {
@@ -63,36 +65,27 @@ export function settingsOf(told: object): Readonly<Record<string, unknown>> {
 }
 
 export function stateOf(rule: Rule): string {
-  if (rule.groups_firing > 0) return rule.paused ? 'firing, paused' : 'firing'
-  if (rule.paused) return 'paused'
-  if (rule.problem !== null) return 'failing'
-  return rule.groups_pending > 0 ? 'pending' : 'quiet'
+  const state = ruleState(rule)
+  return state === 'firing' && rule.paused ? 'firing, paused' : state
 }
 
-/** `count > 20 in 3 of 5 windows of 1m`. */
-export function conditionText(rule: RuleSettings): string {
-  const { aggregate, relative_to: relative, condition, for: patience, window, every } = rule
-  const of =
-    relative?.before === undefined ? relative && figureText(relative) : `${relative.before} before`
-  const figure = figureText(aggregate) + (of === undefined ? '' : ` / ${of}`)
-  const often = patience.in === 1 ? ' in' : ` in ${patience.of} of ${patience.in} windows of`
-  const slides = every === window ? '' : `, every ${every}`
-  return `${figure} ${condition.op} ${condition.value}${often} ${window}${slides}`
+/** An answer, of which groups keep the digits of their numbers. */
+export function parseGroups(text: string): unknown {
+  return parseKeeping(wholeJson(text), 'group')
 }
 
-function figureText({ fn = 'count', field, query }: Aggregate): string {
-  const of = field === undefined ? fn : `${fn} of ${field}`
-  return query === undefined ? of : `${of} where ${query}`
+/** A page of what happened, the newest last: each as it stands in the answer, and read. */
+export function readHistory<T>(text: string, name: string) {
+  const newestFirst = [...jsonElements(jsonObject(wholeJson(text)).get(name)!)]
+  return newestFirst.toReversed().map((element) => {
+    return { json: jsonText(element), read: parseKeeping(element, 'group') as T }
+  })
 }
 
 /** As one types them behind `ack`. */
-export function groupText(group: readonly unknown[] | null): string {
+export function groupText(group: GroupValues): string {
   if (group === null) return '-'
-  return group.length === 0 ? 'all' : group.map(valueText).join(' ')
-}
-
-export function valueText(value: unknown): string {
-  return typeof value === 'string' ? value : JSON.stringify(value)
+  return group.length === 0 ? 'all' : group.map(labelValue).join(' ')
 }
 
 export function numberText(value: number | null): string {
@@ -105,9 +98,10 @@ export async function changePaused(
   name: string,
   paused: boolean,
 ): Promise<number> {
-  const rule = await client.json<Rule>(rulePath(name))
+  const rule = await client.json<Rule>(rulePath(name), { query: ownerQuery(values) })
   const text = await client.text(rulePath(rule.name), {
     method: 'PUT',
+    query: { owner: rule.owner },
     headers: { 'If-Match': `"${rule.version}"` },
     body: { ...settingsOf(rule), paused },
   })

@@ -1,23 +1,22 @@
 /** What is not told for a while: silences by labels, and groups that somebody knows of. */
+import {
+  type AlertMatcher,
+  labelValue,
+  matcherText,
+  tryReadMatcher,
+} from '../../model/alerts/alert-matchers.ts'
 import { tryParseDuration } from '../../model/duration.ts'
 import { formatTimeMs } from '../../model/rfc3339.ts'
 import { EXIT_NOTHING, EXIT_OK, type Invocation, textOf } from '../command.ts'
 import { UsageError } from '../usage-error.ts'
-import { type GroupState, groupText, rulePath, valueText } from './rules.ts'
+import { type GroupState, groupText, ownerQuery, parseGroups, rulePath } from './rules.ts'
 
 export const SILENCE_STATES = ['active', 'pending', 'expired'] as const
-
-interface Matcher {
-  readonly name: string
-  readonly value: string
-  readonly is_regex?: boolean
-  readonly is_equal?: boolean
-}
 
 interface Silence {
   readonly id: string
   readonly state?: string
-  readonly matchers: readonly Matcher[]
+  readonly matchers: readonly AlertMatcher[]
   readonly from: string
   readonly to: string
   readonly comment: string
@@ -43,22 +42,11 @@ export async function makeSilence(
   return EXIT_OK
 }
 
-/** As Alertmanager writes them. Throws `UsageError`. */
-function readMatcher(word: string): Matcher {
-  const [, name, sign, value] = /^([A-Za-z_]\w*)(!~|=~|!=|=)(.*)$/s.exec(word) ?? []
-  if (name === undefined) {
-    throw new UsageError(`${word} is not like service=cart, service!=cart, service=~c.*`)
-  }
-  return {
-    ...{ name, value: value! },
-    ...(sign!.endsWith('~') && { is_regex: true }),
-    ...(sign!.startsWith('!') && { is_equal: false }),
-  }
-}
-
-function matcherText({ name, value, is_regex: isRegex, is_equal: isEqual }: Matcher): string {
-  const sign = isEqual === false ? (isRegex === true ? '!~' : '!=') : isRegex === true ? '=~' : '='
-  return `${name}${sign}${value}`
+/** Throws `UsageError`. */
+function readMatcher(word: string): AlertMatcher {
+  const matcher = tryReadMatcher(word)
+  if (matcher !== undefined) return matcher
+  throw new UsageError(`${word} is not like service=cart, service!=cart, service=~c.*`)
 }
 
 export async function silences({ client, terminal, values }: Invocation): Promise<number> {
@@ -66,10 +54,7 @@ export async function silences({ client, terminal, values }: Invocation): Promis
   if (!(SILENCE_STATES as readonly string[]).includes(state)) {
     throw new UsageError(`--state takes ${SILENCE_STATES.join(', ')}`)
   }
-  const page = await client.json<{ readonly silences: readonly Silence[] }>('alerts/silences', {
-    query: { state },
-  })
-  const all = page.silences
+  const all = await client.listAll<Silence>('alerts/silences', 'silences', { state })
   if (values.json === true) {
     for (const one of all) terminal.json(JSON.stringify(one))
   } else {
@@ -97,10 +82,12 @@ export async function acknowledge(
   isKnown: boolean,
 ): Promise<number> {
   const path = `${rulePath(name!)}/groups`
-  const { groups } = await client.json<{ readonly groups: readonly GroupState[] }>(path)
+  const query = ownerQuery(values)
+  const text = await client.text(path, { query })
+  const { groups } = parseGroups(text) as { readonly groups: readonly GroupState[] }
   const isMeant = ({ group, state }: GroupState) => {
     if (wanted.length === 0) return state === 'firing'
-    return (group ?? []).map(valueText).join('\n') === wanted.join('\n')
+    return (group ?? []).map(labelValue).join('\n') === wanted.join('\n')
   }
   const meant = groups.filter(isMeant)
   if (meant.length === 0) {
@@ -109,6 +96,7 @@ export async function acknowledge(
   }
   for (const { fingerprint, group } of meant) {
     await client.call(`${path}/${fingerprint}/acknowledge`, {
+      query,
       method: isKnown ? 'POST' : 'DELETE',
       ...(isKnown && { body: { comment: textOf(values.comment) ?? '' } }),
     })

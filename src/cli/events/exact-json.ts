@@ -112,6 +112,23 @@ export function jsonAt(object: JsonSpan, path: string): JsonSpan | undefined {
   return found
 }
 
+/** The value, but elements of arrays that are members `name`, however deep, stay JSON as it is. */
+export function parseKeeping(json: JsonSpan, name: string): unknown {
+  const text = jsonText(json)
+  const kind = jsonKind(json)
+  const hasNone = !text.includes(`"${name}"`)
+  if (hasNone || (kind !== 'object' && kind !== 'array')) return JSON.parse(text) as unknown
+  if (kind === 'array') return [...jsonElements(json)].map((element) => parseKeeping(element, name))
+  const members = [...jsonMembers(json)].map(({ key, value }) => {
+    const isKept = key === name && jsonKind(value) === 'array'
+    return [
+      key,
+      isKept ? [...jsonElements(value)].map(jsonText) : parseKeeping(value, name),
+    ] as const
+  })
+  return Object.fromEntries(members)
+}
+
 function hasValue(span: JsonSpan): boolean {
   const kind = jsonKind(span)
   return kind !== 'null' && kind !== 'object'

@@ -11,7 +11,7 @@ import { type Guard, guardRoute, type HttpRequest, jsonAnswer } from '../../http
 import { jsonReply } from '../../http/problem.ts'
 import { ALERT_MATCHER_CHARS_MAX, ALERT_MATCHERS_MAX } from '../../limits.ts'
 import { formatTimeMs } from '../../model/rfc3339.ts'
-import { hasScope, type Principal, tryParseRowId } from '../../model/stream.ts'
+import { seenOwner, tryParseRowId } from '../../model/stream.ts'
 import { readTime } from '../../read/body-fields.ts'
 import type { StoredState } from '../../store/alerts/decision-store.ts'
 import type { Rule } from '../../store/alerts/rule.ts'
@@ -23,9 +23,9 @@ import type {
   SilenceStore,
 } from '../../store/alerts/silence-store.ts'
 import type { WindowStore } from '../../store/alerts/window-store.ts'
-import { groupStateJson } from '../alert-answers.ts'
+import { groupStateText } from '../alert-answers.ts'
 import { ID_PAGE_QUERY, idPageSchema, replyIdPage } from '../id-page.ts'
-import { findRule } from './find-rule.ts'
+import { findRule, RULE_QUERY } from './find-rule.ts'
 
 export interface SilenceRoutesDeps extends Guard {
   readonly alerts: {
@@ -120,7 +120,7 @@ function collectionRoutes(deps: SilenceRoutesDeps): Route[] {
       run: async ({ principal, query: { state, ...query } }) => {
         return await replyIdPage('silences', query, {
           read: (page) =>
-            deps.alerts.silences.list(ownerOf(principal), state as SilenceState, page),
+            deps.alerts.silences.list(seenOwner(principal), state as SilenceState, page),
           idOf: ({ silenceId }) => silenceId,
           write: (silence) => JSON.stringify(silenceJson(silence)),
         })
@@ -179,7 +179,7 @@ function oneRoutes(deps: SilenceRoutesDeps): Route[] {
       run: async ({ principal, params }) => {
         const { silences } = deps.alerts
         const id = tryParseRowId(params[0])
-        const found = id === undefined ? undefined : await silences.find(ownerOf(principal), id)
+        const found = id === undefined ? undefined : await silences.find(seenOwner(principal), id)
         if (found === undefined) throw noSilence()
         return jsonReply(200, silenceJson(found))
       },
@@ -195,7 +195,8 @@ function oneRoutes(deps: SilenceRoutesDeps): Route[] {
       run: async ({ principal, params }) => {
         const { silences } = deps.alerts
         const id = tryParseRowId(params[0])
-        if (id !== undefined && (await silences.end(ownerOf(principal), id))) return { status: 204 }
+        if (id !== undefined && (await silences.end(seenOwner(principal), id)))
+          return { status: 204 }
         throw noSilence()
       },
     }),
@@ -211,6 +212,7 @@ function acknowledgeRoutes(deps: SilenceRoutesDeps): Route[] {
       summary: 'Tell that somebody knows: it is silent until it is resolved',
       tag: 'Alerts',
       scope: 'alerts:write',
+      query: RULE_QUERY,
       body: { type: 'object', properties: { comment: COMMENT } },
       answers: { 204: { description: 'The list of groups tells who knows' } },
       run: async (request) => {
@@ -232,6 +234,7 @@ function acknowledgeRoutes(deps: SilenceRoutesDeps): Route[] {
       summary: 'Tell that nobody knows of it after all',
       tag: 'Alerts',
       scope: 'alerts:write',
+      query: RULE_QUERY,
       answers: { 204: { description: 'It is told again' } },
       run: async (request) => {
         const { ruleId } = await findRule(deps.alerts, request)
@@ -244,26 +247,21 @@ function acknowledgeRoutes(deps: SilenceRoutesDeps): Route[] {
   ]
 }
 
-/** States of groups, with what holds them back now. */
+/** States of groups as JSON, with what holds them back now. */
 export async function withSilences(
   silences: SilenceStore,
   { ruleId, owner, name, settings }: Rule,
   groups: readonly StoredState[],
-): Promise<object[]> {
+): Promise<string[]> {
   const holding = await silences.readHolding(owner, ruleId)
   const matching = new SilenceMatching(holding.silences)
-  const all: object[] = []
+  const all: string[] = []
   for (const group of groups) {
     const found = await matching.of(labelsOf(settings, name, group.groupJson))
     const acknowledged = holding.acknowledged.get(group.fingerprint)
-    all.push(groupStateJson(group, { acknowledged, silences: found }))
+    all.push(groupStateText(group, { acknowledged, silences: found }))
   }
   return all
-}
-
-/** An admin's are all. */
-function ownerOf(principal: Principal): string | undefined {
-  return hasScope(principal, 'admin') ? undefined : principal.owner
 }
 
 function silenceJson(silence: Silence): object {

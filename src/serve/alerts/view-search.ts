@@ -1,6 +1,6 @@
 /** A rule may name a saved view in place of a search. */
 import { IngestError, malformed } from '../../errors.ts'
-import { hasScope, type Principal, tryParseRowId } from '../../model/stream.ts'
+import { type Principal, seenOwner, tryParseRowId } from '../../model/stream.ts'
 import { findStreams, type StreamSource } from '../../read/find-streams.ts'
 import type { ReadMembers } from '../../read/read-request.ts'
 import type { ViewStore } from '../../store/control/view-store.ts'
@@ -26,9 +26,8 @@ export async function withViewSearch(
     throw malformed('"view_id" is of one stream: "streams" must be a list of just that one')
   }
   const [stream] = await findStreams(streams, principal, asked as readonly string[])
-  const owner = hasScope(principal, 'admin') ? undefined : principal.owner
   const id = tryParseRowId(String(viewId))
-  const view = id && stream && (await views.find(stream.streamId, owner, id))
+  const view = id && stream && (await views.find(stream.streamId, seenOwner(principal), id))
   if (!view) throw new IngestError('not_found', '"view_id": the stream has no view with this id')
   return { ...members, query: view.settings.query }
 }

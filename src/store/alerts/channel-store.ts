@@ -3,12 +3,19 @@ import { IngestError } from '../../errors.ts'
 import { ALERT_CHANNELS_MAX } from '../../limits.ts'
 import type { Postgres } from '../postgres.ts'
 
-export const CHANNEL_KINDS = [
-  ...(['webhook', 'alertmanager', 'slack', 'mattermost', 'discord', 'teams'] as const),
-  ...(['google_chat', 'pagerduty', 'ntfy', 'template', 'email', 'heartbeat'] as const),
-] as const
-
-export type ChannelKind = (typeof CHANNEL_KINDS)[number]
+export type ChannelKind =
+  | 'webhook'
+  | 'alertmanager'
+  | 'slack'
+  | 'mattermost'
+  | 'discord'
+  | 'teams'
+  | 'google_chat'
+  | 'pagerduty'
+  | 'ntfy'
+  | 'template'
+  | 'email'
+  | 'heartbeat'
 
 /** What some kinds have beside their URL and secret; nothing of it is a secret. */
 export interface ChannelOptions {

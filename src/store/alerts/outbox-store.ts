@@ -71,11 +71,12 @@ const STATE = `CASE WHEN m.delivered_at IS NOT NULL THEN 'delivered'
 const COLUMNS = `m.message_id, m.rule_name AS message_rule, m.channel, m.idempotency_key,
   m.reason AS message_reason, m.alert_count, m.attempts, m.last_error, ${STATE} AS state,
   (extract(epoch FROM now() - m.created_at) * 1000)::float8 AS age_ms`
-const OF_TRANSITION = TRANSITION_COLUMNS.replaceAll(
-  /\b(transition_id|rule_id|rule_name|owner|reason)\b/g,
-  't.$1',
-)
-const IS_WAITING = 'm.delivered_at IS NULL AND m.dead_at IS NULL'
+/** As indices are over it. */
+const IS = {
+  waiting: 'm.delivered_at IS NULL AND m.dead_at IS NULL',
+  delivered: 'm.delivered_at IS NOT NULL',
+  dead: 'm.dead_at IS NOT NULL',
+} as const satisfies Readonly<Record<OutboxMessage['state'], string>>
 /** Something else of the rule may be told to the channel now. */
 const LOOK_AGAIN = `UPDATE alert_queues q SET next_at = clock_timestamp() FROM ended e
   WHERE q.rule_id = e.rule_id AND q.channel = e.channel`
@@ -92,7 +93,7 @@ export class OutboxStore {
       `SELECT ${COLUMNS}, m.rule_id AS of_rule, m.content, m.is_final, ${TARGET_COLUMNS}
          FROM alert_outbox m
          LEFT JOIN alert_channels c ON c.owner = m.owner AND c.name = m.channel
-        WHERE ${IS_WAITING} AND m.next_at <= clock_timestamp() AND NOT EXISTS (
+        WHERE ${IS.waiting} AND m.next_at <= clock_timestamp() AND NOT EXISTS (
           SELECT 1 FROM alert_outbox o WHERE o.rule_id = m.rule_id AND o.channel = m.channel
              AND o.is_grouped = m.is_grouped
              AND o.delivered_at IS NULL AND o.dead_at IS NULL AND o.message_id < m.message_id)
@@ -109,14 +110,11 @@ export class OutboxStore {
 
   /** With this text, unless another process was first: what it says from now on. */
   async finish(messageId: number, content: string): Promise<string> {
-    await this.#postgres.query(
-      `UPDATE alert_outbox SET content = $2, is_final = true
-        WHERE message_id = $1 AND NOT is_final`,
-      [messageId, content],
-    )
     const { rows } = await this.#postgres.query<{ readonly content: string }>(
-      'SELECT content FROM alert_outbox WHERE message_id = $1 AND is_final',
-      [messageId],
+      `UPDATE alert_outbox SET is_final = true,
+         content = CASE WHEN is_final THEN content ELSE $2 END
+       WHERE message_id = $1 RETURNING content`,
+      [messageId, content],
     )
     return rows[0]?.content ?? content
   }
@@ -179,18 +177,19 @@ export class OutboxStore {
     )
   }
 
-  /** Of an owner, or of all; the newest first. */
+  /** Of an owner, or of all, and of a rule, or of all; the newest first. */
   async list(
-    owner: string | undefined,
+    of: { readonly owner: string | undefined; readonly ruleId?: number | undefined },
     state: OutboxMessage['state'],
     page: { readonly before: number; readonly limit: number },
   ): Promise<ListedMessage[]> {
     const { rows } = await this.#postgres.query<ListedRow>(
-      `SELECT ${COLUMNS}, ${OF_TRANSITION} FROM alert_outbox m
+      `SELECT ${COLUMNS}, ${TRANSITION_COLUMNS} FROM alert_outbox m
          LEFT JOIN alert_transitions t ON t.transition_id = m.transition_id
-        WHERE ($1::text IS NULL OR m.owner = $1) AND ${STATE} = $2 AND m.message_id < $3
+        WHERE ($1::text IS NULL OR m.owner = $1) AND ($2::integer IS NULL OR m.rule_id = $2)
+          AND ${IS[state]} AND m.message_id < $3
         ORDER BY m.message_id DESC LIMIT $4`,
-      [owner ?? null, state, page.before, page.limit],
+      [of.owner ?? null, of.ruleId ?? null, page.before, page.limit],
     )
     return rows.map((row) => {
       const { transition_id: id } = row

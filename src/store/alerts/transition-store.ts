@@ -1,6 +1,7 @@
 /** Reads what happened to rules and their groups, and notes what is an event by now. */
 import type { Postgres } from '../postgres.ts'
-import type { StoredKind } from './transitions-sql.ts'
+import type { Rule } from './rule.ts'
+import { type StoredKind, toldKinds } from './transitions-sql.ts'
 
 export interface Transition {
   readonly transitionId: number
@@ -36,9 +37,10 @@ export interface TransitionRow {
   readonly decided_at_ms: number
 }
 
-export const TRANSITION_COLUMNS = `transition_id, rule_id, rule_name, owner, rule_version,
-  fingerprint, group_json, kind, reason, from_ms, until_ms, value, event_count,
-  floor(extract(epoch FROM decided_at) * 1000)::float8 AS decided_at_ms`
+/** Of `alert_transitions t`. */
+export const TRANSITION_COLUMNS = `t.transition_id, t.rule_id, t.rule_name, t.owner,
+  t.rule_version, t.fingerprint, t.group_json, t.kind, t.reason, t.from_ms, t.until_ms, t.value,
+  t.event_count, floor(extract(epoch FROM t.decided_at) * 1000)::float8 AS decided_at_ms`
 
 export class TransitionStore {
   readonly #postgres: Postgres
@@ -53,11 +55,24 @@ export class TransitionStore {
     page: { readonly before: number; readonly limit: number },
   ): Promise<Transition[]> {
     const { rows } = await this.#postgres.query<TransitionRow>(
-      `SELECT ${TRANSITION_COLUMNS} FROM alert_transitions
+      `SELECT ${TRANSITION_COLUMNS} FROM alert_transitions t
         WHERE rule_id = $1 AND transition_id < $2 ORDER BY transition_id DESC LIMIT $3`,
       [ruleId, page.before, page.limit],
     )
     return rows.map(toTransition)
+  }
+
+  /** The last of a rule that its channels, if any, are told of. Throws `StoreError`. */
+  async findLastTold({
+    ruleId,
+    settings,
+  }: Pick<Rule, 'ruleId' | 'settings'>): Promise<Transition | undefined> {
+    const { rows } = await this.#postgres.query<TransitionRow>(
+      `SELECT ${TRANSITION_COLUMNS} FROM alert_transitions t
+        WHERE rule_id = $1 AND kind = ANY ($2::text[]) ORDER BY transition_id DESC LIMIT 1`,
+      [ruleId, toldKinds(settings)],
+    )
+    return rows[0] && toTransition(rows[0])
   }
 
   /**

@@ -1,7 +1,7 @@
 /** What happened is stored with what is to be told of it, in one statement. */
 import { ALERT_GROUP_WAIT_MS } from '../../limits.ts'
 import type { Queryable } from '../postgres.ts'
-import type { Rule } from './rule.ts'
+import type { Rule, RuleSettings } from './rule.ts'
 
 /** Of a group: what its state became. Of a rule: without a group. */
 export type StoredKind =
@@ -24,8 +24,14 @@ export interface NewTransition {
   readonly events?: number | undefined
 }
 
-/** Kinds that are told; with `send_resolved` also "resolved". */
-const TOLD = ['firing', 'gap', 'corrected', 'evaluation_failing', 'evaluation_restored']
+const TOLD: readonly StoredKind[] = [
+  ...(['firing', 'gap', 'corrected', 'evaluation_failing', 'evaluation_restored'] as const),
+]
+
+/** Kinds of which the channels of a rule are told. */
+export function toldKinds({ send_resolved: sendsResolved }: RuleSettings): readonly StoredKind[] {
+  return sendsResolved ? [...TOLD, 'resolved'] : TOLD
+}
 
 /**
  * `rule` as it is when they happen. Each channel gets a notice of what is told; what is about
@@ -37,7 +43,7 @@ export async function insertTransitions(
   transitions: readonly NewTransition[],
 ): Promise<void> {
   if (transitions.length === 0) return
-  const { channels, send_resolved: sendsResolved } = rule.settings
+  const { channels } = rule.settings
   await client.query(INSERT, [
     ...[rule.ruleId, rule.name, rule.owner, rule.version],
     transitions.map(({ group }) => group?.fingerprint ?? null),
@@ -49,7 +55,7 @@ export async function insertTransitions(
     transitions.map(({ value }) => value ?? null),
     transitions.map(({ events }) => events ?? null),
     channels,
-    sendsResolved ? [...TOLD, 'resolved'] : TOLD,
+    toldKinds(rule.settings),
     JSON.stringify(rule.settings),
     ALERT_GROUP_WAIT_MS,
   ])

@@ -59,6 +59,13 @@ export class WindowStore {
 
   /** The last that changed first. Throws `StoreError`. */
   async readGroups(ruleId: number): Promise<readonly StoredState[]> {
-    return (await readStates(this.#postgres, [ruleId])).get(ruleId) ?? []
+    return (await this.readGroupsOf([ruleId])).get(ruleId) ?? []
+  }
+
+  /** The same of several rules at once. */
+  async readGroupsOf(
+    ruleIds: readonly number[],
+  ): Promise<ReadonlyMap<number, readonly StoredState[]>> {
+    return await readStates(this.#postgres, ruleIds)
   }
 }

@@ -87,6 +87,9 @@ test('labels: those of the group win, the name and the severity over all; what i
   assert.deepEqual(labelsOf(settings, 'slow', '["/a",7]'), {
     ...{ team: 'web', http_path: '/a', _9n: '7', alertname: 'slow', severity: 'critical' },
   })
+  const numbers = '[9007199254740993,9007199254740992]'
+  const { http_path: path, _9n: other } = labelsOf(settings, 'slow', numbers)
+  assert.deepEqual([path, other], ['9007199254740993', '9007199254740992'], 'to the digit')
   assert.deepEqual(labelsOf(undefined, 'slow', '["/a"]'), { group_0: '/a', alertname: 'slow' })
   assert.deepEqual(commonOf([{ a: '1', b: '2' }, { a: '1', b: '3' }, { a: '1' }]), { a: '1' })
   assert.deepEqual(commonOf([]), {})

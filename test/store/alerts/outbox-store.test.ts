@@ -53,7 +53,7 @@ test('in order, one at a time for each rule and channel', async () => {
   await outbox.setDead(third!.messageId, 'it answered 404')
   assert.deepEqual(await shown(), ['ops-2', 'gap-2'], 'what waits holds up its channel alone')
   const listed = async (state: 'waiting' | 'delivered' | 'dead', owner?: string) =>
-    await outbox.list(owner, state, { before: Number.MAX_SAFE_INTEGER, limit: 10 })
+    await outbox.list({ owner }, state, { before: Number.MAX_SAFE_INTEGER, limit: 10 })
   assert.deepEqual([(await listed('waiting')).length, (await listed('delivered')).length], [4, 1])
   const [dead] = await listed('dead', 'ann')
   assert.deepEqual(
