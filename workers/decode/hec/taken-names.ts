@@ -33,8 +33,7 @@ export class TakenNames {
     let last = 0
     for (let at = from; at < length; at += ENTRY) {
       if (entries[at + 1] === EXTENSION) continue
-      let node = entries[at]!
-      while (parent[node] !== ROOT) node = parent[node]!
+      const node = rootOf(parent, entries[at]!)
       if (node === last) continue // Mostly another leaf of the same value.
       last = node
       // A value that was overruled by a later one of its name has that name too.
@@ -71,4 +70,19 @@ export class TakenNames {
     seen.set(this.#seen)
     this.#seen = seen
   }
+}
+
+/** The nodes at the root that the entries `from`..`to` are of, or under. */
+export function namesAtRoot({ entries, trie }: JsonTape, from: number, to: number): number[] {
+  const nodes = new Set<number>()
+  for (let at = from; at < to; at += ENTRY) {
+    if (entries[at + 1] !== EXTENSION) nodes.add(rootOf(trie.parent, entries[at]!))
+  }
+  return [...nodes]
+}
+
+function rootOf(parent: Int32Array, entry: number): number {
+  let node = entry
+  while (parent[node] !== ROOT) node = parent[node]!
+  return node
 }

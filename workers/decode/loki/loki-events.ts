@@ -15,7 +15,6 @@ import type { RejectCode } from '../../../src/model/batch/part-result.ts'
 import { EventBuilder, NO_KEY } from '../../build/event-builder.ts'
 import type { ByteSource } from '../../build/scalar-writer.ts'
 import { copyRange } from '../../kernel/arena-copy.ts'
-import { kernels } from '../../kernel/kernels.ts'
 import type { DecodedEvents } from '../../tape/decoded-events.ts'
 import { ROOT } from '../../tape/path-trie.ts'
 import type { DecodeTarget } from '../decoder.ts'
@@ -214,18 +213,8 @@ export class LokiEvents {
     const builder = this.#builder
     const length = this.#labelEnd - this.#labelStart
     if (!builder.room(length)) return false
-    const { tape } = builder
-    const entryBytes = Int32Array.BYTES_PER_ELEMENT
-    tape.reserve(this.#labelTapeEnd - this.#labelTapeStart)
-    const address = tape.entries.byteOffset
-    kernels.copyEntries(
-      address + this.#labelTapeStart * entryBytes,
-      address + this.#labelTapeEnd * entryBytes,
-      address + tape.length * entryBytes,
-      builder.at - this.#labelStart,
-      tape.length - this.#labelTapeStart,
-    )
-    tape.length += this.#labelTapeEnd - this.#labelTapeStart
+    const shift = builder.at - this.#labelStart
+    builder.tape.copyEntries(this.#labelTapeStart, this.#labelTapeEnd, shift)
     const { out } = builder
     builder.at = copyRange(out, builder.at, out, this.#labelStart, this.#labelEnd)
     if (this.#areLabelsRepaired) builder.isRepaired = true
