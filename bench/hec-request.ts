@@ -2,7 +2,7 @@
 
 const FIRST_SECOND = 1_763_683_200
 const METADATA =
-  '"host":"web-1.example.com","source":"/var/log/app/checkout.log","sourcetype":"_json","index":"main"'
+  '"host":"web-1.example.com","source":"/var/log/app.log","sourcetype":"_json","index":"main"'
 
 /** Each with its time. */
 export function hecEnvelopes(lines: readonly string[]): Buffer {

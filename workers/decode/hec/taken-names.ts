@@ -2,6 +2,7 @@
 import type { JsonTape } from '../../tape/json-tape.ts'
 import { ROOT } from '../../tape/path-trie.ts'
 import { DEAD, ENTRY, ESCAPED, EXTENSION, STRING } from '../../tape/tape-types.ts'
+import { isTextAt } from '../text-at.ts'
 
 export class TakenNames {
   readonly #tape: JsonTape
@@ -58,9 +59,7 @@ export class TakenNames {
       if (entries[at] !== node || type === DEAD || type === EXTENSION) continue
       const quote = type === STRING || type === ESCAPED ? 1 : 0
       const valueStart = entries[at + 2]! - quote
-      if (entries[at + 3]! + quote - valueStart !== end - start) return false
-      for (let i = start; i < end; i++) if (own[valueStart + i - start] !== bytes[i]) return false
-      return true
+      return isTextAt(own, valueStart, entries[at + 3]! + quote, bytes, start, end)
     }
     return false
   }

@@ -20,6 +20,8 @@ import { ROOT } from '../../tape/path-trie.ts'
 import type { DecodeTarget } from '../decoder.ts'
 import { TOO_LARGE_MESSAGE } from '../ndjson.ts'
 import { PartOutcome } from '../part-outcome.ts'
+import { isTextAt } from '../text-at.ts'
+import type { Nanos } from './nanos.ts'
 import { Pairs } from './pairs.ts'
 import { PartError } from './part-error.ts'
 
@@ -32,8 +34,8 @@ const SUFFIX = Buffer.from('_extracted')
 const NO_LINE = 0
 const NOT_WRITTEN = -1
 
-/** One entry, as its reader found it. */
-export interface Entry {
+/** One entry, as its reader found it; its time is zero when it says none. */
+export interface Entry extends Nanos {
   /** Where its line is. */
   readonly source: ByteSource
   lineStart: number
@@ -41,9 +43,6 @@ export interface Entry {
   /** Set where the line is the inside of a JSON string; then whether it has escapes. */
   readonly isJson: boolean
   isEscaped: boolean
-  /** Milliseconds since 1970 and nanoseconds beyond them; both 0 when it says no time. */
-  ms: number
-  nanos: number
   /** Bytes of it in the request. */
   bytes: number
 }
@@ -132,8 +131,7 @@ export class LokiEvents {
     const { labels } = this
     for (let i = 0; i < labels.count; i++) {
       if (!isLines(labels, i)) continue
-      labels.rename(i, SUFFIX, labels)
-      labels.takeRenamed(i)
+      labels.setName(i, labels.renamed(i, SUFFIX, labels), labels.text.length)
     }
   }
 
@@ -229,9 +227,9 @@ export class LokiEvents {
       const start = metadata.nameStart(i)
       const end = metadata.nameEnd(i)
       if (isLines(metadata, i) || labels.hasName(source.bytes, start, end)) {
-        metadata.rename(i, SUFFIX, labels)
-        const { text, renamedStart } = metadata
-        previous = this.#writePair(metadata, i, previous, text, renamedStart, text.length)
+        const at = metadata.renamed(i, SUFFIX, labels)
+        const { text } = metadata
+        previous = this.#writePair(metadata, i, previous, text, at, text.length)
       } else {
         previous = this.#writePair(metadata, i, previous, source, start, end)
       }
@@ -276,13 +274,7 @@ function tooMuch(bytesMax: number): string {
 /** Whether the name is one of the line's. */
 function isLines(pairs: Pairs, pair: number): boolean {
   const start = pairs.nameStart(pair)
-  const length = pairs.nameEnd(pair) - start
+  const end = pairs.nameEnd(pair)
   const { bytes } = pairs.source
-  return isText(bytes, start, length, LOG) || isText(bytes, start, length, MESSAGE)
-}
-
-function isText(bytes: Uint8Array, start: number, length: number, text: Uint8Array): boolean {
-  if (length !== text.length) return false
-  for (let i = 0; i < length; i++) if (bytes[start + i] !== text[i]) return false
-  return true
+  return isTextAt(bytes, start, end, LOG) || isTextAt(bytes, start, end, MESSAGE)
 }

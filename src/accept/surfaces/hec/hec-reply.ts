@@ -36,7 +36,7 @@ const WITHOUT_KEY = {
 } as const
 const CHALLENGE = ['WWW-Authenticate', 'Splunk realm="sluice"'] as const
 
-export function hecReply(
+function hecReply(
   { status, code, text }: HecAnswer,
   members?: Readonly<Record<string, unknown>>,
 ): Reply {
