@@ -76,7 +76,7 @@ export const workerTasksLoki: readonly MicroBench[] = [
   },
 ]
 
-/** Beside `worker-task`, which has the content of the first, and that of the second as JSON lines. */
+/** The first beside `worker-task`, which has the same content; the second beside the third. */
 export const workerTasksHec: readonly MicroBench[] = [
   {
     name: 'ingest/worker-task-hec',
