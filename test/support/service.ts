@@ -198,6 +198,12 @@ export class Service {
     return Number(new URL(this.url).port)
   }
 
+  /** Where it listens for gRPC, with the option for that; asked soon after its start. */
+  get grpcUrl(): string {
+    const [, port] = /"port":(\d+)[^\n]*OTLP over gRPC/.exec(this.#output) ?? []
+    return `http://127.0.0.1:${port}`
+  }
+
   /** What it has printed so far, to both streams, or the end of that. */
   get output(): string {
     return this.#output

@@ -1,4 +1,4 @@
-/** The load client's calls of OTLP over gRPC: a session of HTTP/2 with at most one call in flight. */
+/** The load client's calls of OTLP over gRPC: HTTP/2 with at most one call in flight. */
 import { type ClientHttp2Session, connect, type IncomingHttpHeaders } from 'node:http2'
 import {
   type Connection,
