@@ -1,5 +1,6 @@
 /** The corpus as Loki's clients push it: one stream of lines, at times a millisecond apart. */
 import snappy from 'snappyjs'
+import { pushVaruint } from '../src/model/varuint.ts'
 
 const FIRST_MS = 1_767_323_045_000
 const LABELS = { app: 'bench', host: 'web-1' }
@@ -46,7 +47,6 @@ function field(tag: number, bytes: Uint8Array): Buffer {
 
 function varint(value: number): number[] {
   const bytes: number[] = []
-  let rest = value
-  for (; rest >= 0x80; rest = Math.floor(rest / 0x80)) bytes.push((rest % 0x80) + 0x80)
-  return [...bytes, rest]
+  pushVaruint(bytes, value)
+  return bytes
 }

@@ -15,9 +15,9 @@ import { matchBenches } from './ingest/match.bench.ts'
 import { replayJson, replayText, segmentText } from './ingest/replay.bench.ts'
 import { reviewBenches } from './ingest/review.bench.ts'
 import {
-  workerTaskHec,
   workerTaskJson,
   workerTaskOtlp,
+  workerTasksHec,
   workerTasksLoki,
   workerTaskText,
 } from './ingest/worker-task.bench.ts'
@@ -56,7 +56,7 @@ export const MICRO_BENCHES: readonly MicroBench[] = [
   workerTaskText,
   workerTaskOtlp,
   ...workerTasksLoki,
-  workerTaskHec,
+  ...workerTasksHec,
   segmentText,
   replayJson,
   replayText,

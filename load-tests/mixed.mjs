@@ -1,4 +1,5 @@
 /** Every surface at once, as a fleet of different shippers; or those of `SURFACES`. */
+import execution from 'k6/execution'
 import { createScenario, rateThresholds, steadyLoad } from './support/scenario.mjs'
 
 const scenario = createScenario('mixed')
@@ -10,7 +11,7 @@ const sharing = SURFACES.filter((sender) => sender !== 'small').length
 const loads = SURFACES.map((sender) => [
   sender,
   steadyLoad(scenario.options, {
-    exec: sender,
+    exec: 'send',
     vus: Math.max(1, Math.floor(VUS / SURFACES.length)),
     rate: sender === 'small' ? 0 : Math.ceil(RATE / sharing),
   }),
@@ -22,9 +23,5 @@ export const options = scenario.k6Options(
 )
 export const { setup, teardown, handleSummary } = scenario
 
-export const native = (data) => scenario.sendNext('native', data)
-export const bulk = (data) => scenario.sendNext('bulk', data)
-export const otlp = (data) => scenario.sendNext('otlp', data)
-export const loki = (data) => scenario.sendNext('loki', data)
-export const hec = (data) => scenario.sendNext('hec', data)
-export const small = (data) => scenario.sendNext('small', data)
+/** Each of k6's scenarios here has the name of what it sends. */
+export const send = (data) => scenario.sendNext(execution.scenario.name, data)

@@ -10,17 +10,12 @@ export const OPTIONS = [
   ['TOKEN', 'secret', 'admin token (or streams:write, streams:read, events:read) to make streams'],
   ['API_KEY', 'secret', 'a key of a stream of yours, instead of making one'],
   ['STREAM_ID', 'text', 'the stream of API_KEY: with TOKEN its events are counted after the run'],
-  [
-    'SURFACES',
-    'senders',
-    'what to send: some of native, bulk, otlp, loki, hec, small (one event a request)',
-  ],
+  ['SURFACES', 'senders', `what to send: some of ${Object.keys(SENDERS).join()}`],
   ['VUS', 'count', 'virtual users, each with a connection of its own'],
   ['DURATION', 'duration', 'how long to send: 90s, 10m, 2h'],
   ['EVENTS_PER_REQUEST', 'count', 'events in a request'],
   ['RATE', 'rate', 'events a second, sent when due; 0: as fast as the answers come'],
   ['STREAMS', 'count', 'streams to make; the virtual users go round them'],
-  ['OTLP_ENCODING', 'encoding', 'protobuf or json'],
   ['COMPRESSION', 'compression', 'none or gzip; k6 compresses each request, at its own cost'],
   ['ACK_P99_MS_MAX', 'count', 'fails when the 99th percentile of acknowledgements is above'],
   ['EVENTS_PER_SECOND_MIN', 'rate', 'fails when fewer events a second are acknowledged'],
@@ -60,7 +55,6 @@ const DEFAULTS = {
   EVENTS_PER_REQUEST: '1000',
   RATE: '0',
   STREAMS: '1',
-  OTLP_ENCODING: 'protobuf',
   COMPRESSION: 'none',
   // As fast as the answers come, latency is the users' own queue: this finds what is stuck. A
   // promise about latency is measured at a rate.
@@ -90,7 +84,6 @@ const PARSERS = {
   senders: tryParseSenders,
   share: (value) => (/^(0|1|0?\.\d+)$/.test(value) ? Number(value) : null),
   duration: tryParseSeconds,
-  encoding: (value) => (['protobuf', 'json'].includes(value) ? value : null),
   compression: (value) => (['none', 'gzip'].includes(value) ? value : null),
   flag: (value) => !['', '0', 'false', 'no'].includes(value),
 }
@@ -103,7 +96,6 @@ const TAKES = {
   senders: `some of ${Object.keys(SENDERS).join()}`,
   share: 'a number from 0 to 1',
   duration: 'a time: 90s, 10m, 2h',
-  encoding: 'protobuf or json',
   compression: 'none or gzip',
 }
 

@@ -1,10 +1,8 @@
+import { SURFACES } from './support/surfaces.mjs'
+
 /** What a request carries: a surface, and for `small` one event instead of as many as are asked. */
 export const SENDERS = {
-  native: { surface: 'native' },
-  bulk: { surface: 'bulk' },
-  otlp: { surface: 'otlp' },
-  loki: { surface: 'loki' },
-  hec: { surface: 'hec' },
+  ...Object.fromEntries(Object.keys(SURFACES).map((surface) => [surface, { surface }])),
   small: { surface: 'native', eventCount: 1 },
 }
 

@@ -209,7 +209,7 @@ async function writeBodies(folder, options) {
   const lines = loadLines(() => loadCorpus({ kind: 'json', count: CORPUS_EVENTS, file }))
   for (const { surface, eventCount } of bodiesOf(options)) {
     const path = join(folder, fileOf(surface, eventCount))
-    writeFileSync(path, encodeBodies(lines, surface, options, eventCount))
+    writeFileSync(path, encodeBodies(lines, surface, eventCount))
   }
 }
 

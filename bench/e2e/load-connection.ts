@@ -3,32 +3,43 @@ import { connect, type Socket } from 'node:net'
 import { type HttpResponse, ResponseParser } from './response-parser.ts'
 
 export interface LoadRequest {
-  /** Head and body in one piece, ready to be written, never changed. */
+  /** Head and body in one piece, ready to be written, never changed; over gRPC the message. */
   readonly bytes: Buffer
   readonly events: number
+  readonly key: string
+}
+
+/** One request at a time. It connects again when it is cut. */
+export interface Connection {
+  /** What is in flight, and since when; the runner's business. */
+  readonly request: LoadRequest | undefined
+  readonly sentAtMs: number
+  /** How long to stay away after this response before being idle again. */
+  pauseMs: number
+  open(): void
+  send(request: LoadRequest, atMs: number): void
+  close(): void
 }
 
 export interface ConnectionEvents {
   /** The connection is open and has nothing in flight. */
-  idle(connection: LoadConnection): void
-  response(connection: LoadConnection, response: HttpResponse): void
+  idle(connection: Connection): void
+  response(connection: Connection, response: HttpResponse): void
   /** Cut. If a request was in flight, nobody knows what became of it. It connects again. */
-  lost(connection: LoadConnection, reason: string): void
+  lost(connection: Connection, reason: string): void
 }
 
 const READ_BUFFER_BYTES = 16 * 1024
-const RECONNECT_MS = 100
+export const RECONNECT_MS = 100
 
-export class LoadConnection {
+export class LoadConnection implements Connection {
   readonly #address: { readonly host: string; readonly port: number }
   readonly #events: ConnectionEvents
   #socket: Socket | undefined
   #parser = new ResponseParser()
   #isClosed = false
-  /** What is in flight, and since when; the runner's business. */
   request: LoadRequest | undefined
   sentAtMs = 0
-  /** How long to stay away after this response before being idle again. */
   pauseMs = 0
 
   constructor(address: { host: string; port: number }, events: ConnectionEvents) {

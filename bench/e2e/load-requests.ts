@@ -4,6 +4,7 @@ import { loadCorpus } from '../corpus.ts'
 import type { LoadConfig } from './load-config.ts'
 import type { LoadRequest } from './load-connection.ts'
 import { findSurface } from './surfaces/all.ts'
+import { grpcMessage } from './surfaces/grpc-connection.ts'
 import type { Surface } from './surfaces/surface.ts'
 
 export function buildRequests(config: LoadConfig): LoadRequest[] {
@@ -20,8 +21,9 @@ export function buildRequests(config: LoadConfig): LoadRequest[] {
   return Array.from({ length: wanted }, (_, index) => {
     const start = index * eventsPerRequest
     const body = surface.encodeBody(lines.slice(start, start + eventsPerRequest))
-    const bytes = buildRequest(surface, config, { body, key: keys[index % keys.length]! })
-    return { bytes, events: eventsPerRequest }
+    const key = keys[index % keys.length]!
+    const bytes = buildRequest(surface, config, { body, key })
+    return { bytes, events: eventsPerRequest, key }
   })
 }
 
@@ -31,10 +33,11 @@ function buildRequest(
   { body, key }: { body: Buffer; key: string },
 ): Buffer {
   const payload = config.isGzip ? gzipSync(body) : body
+  if (surface.isGrpc) return grpcMessage(payload, config.isGzip)
   const head = [
     `POST ${config.path ?? surface.path} HTTP/1.1`,
     `Host: ${config.host}:${config.port}`,
-    surface.authorization?.(key) ?? `X-API-Key: ${key}`,
+    surface.authorization(key),
     `Content-Type: ${surface.contentType}`,
     `Content-Length: ${payload.length}`,
     ...(config.isGzip ? ['Content-Encoding: gzip'] : []),

@@ -5,11 +5,13 @@
  * requests fall due at fixed times and latency counts from then: a service that stalls cannot hide
  * the requests it kept from being sent.
  */
+
 import { Latencies } from './latencies.ts'
 import type { LoadConfig, LoadResult } from './load-config.ts'
-import { LoadConnection, type LoadRequest } from './load-connection.ts'
+import { type Connection, LoadConnection, type LoadRequest } from './load-connection.ts'
 import type { HttpResponse } from './response-parser.ts'
 import { findSurface } from './surfaces/all.ts'
+import { GrpcConnection } from './surfaces/grpc-connection.ts'
 import type { Surface } from './surfaces/surface.ts'
 
 const RETRY_AFTER_MS_MAX = 2_000
@@ -23,8 +25,8 @@ export class LoadRunner {
   readonly #config: LoadConfig
   readonly #requests: readonly LoadRequest[]
   readonly #surface: Surface
-  readonly #connections: LoadConnection[] = []
-  readonly #idle: LoadConnection[] = []
+  readonly #connections: Connection[] = []
+  readonly #idle: Connection[] = []
   readonly #acknowledge = new Latencies()
   readonly #refuse = new Latencies()
   readonly #failures: Record<string, number> = {}
@@ -54,15 +56,16 @@ export class LoadRunner {
   /** Opens every connection; resolves when all of them stand. */
   async connect(): Promise<void> {
     const { host, port, connections } = this.#config
+    const Kind = this.#surface.isGrpc ? GrpcConnection : LoadConnection
     await new Promise<void>((resolve) => {
-      const idle = (connection: LoadConnection) => {
+      const idle = (connection: Connection) => {
         this.#onIdle(connection)
         if (this.#startedAtMs === 0 && this.#idle.length === connections) resolve()
       }
       const response = this.#onResponse.bind(this)
       const lost = this.#onLost.bind(this)
       for (let i = 0; i < connections; i++) {
-        const connection = new LoadConnection({ host, port }, { idle, response, lost })
+        const connection = new Kind({ host, port }, { idle, response, lost })
         this.#connections.push(connection)
         connection.open()
       }
@@ -91,12 +94,12 @@ export class LoadRunner {
     return this.#result(used.user + used.system)
   }
 
-  #onIdle(connection: LoadConnection): void {
+  #onIdle(connection: Connection): void {
     if (this.#isSending && this.#config.rate === 0) this.#sendNext(connection)
     else this.#idle.push(connection)
   }
 
-  #sendNext(connection: LoadConnection): void {
+  #sendNext(connection: Connection): void {
     if (this.#acknowledgedEvents + this.#inFlightEvents >= this.#config.eventsMax) {
       this.#idle.push(connection)
       this.#stopSending()
@@ -120,7 +123,7 @@ export class LoadRunner {
     }
   }
 
-  #send(connection: LoadConnection, atMs: number): void {
+  #send(connection: Connection, atMs: number): void {
     const request = this.#requests[this.#nextRequest]!
     this.#nextRequest = (this.#nextRequest + 1) % this.#requests.length
     this.#inFlightEvents += request.events
@@ -129,7 +132,7 @@ export class LoadRunner {
     connection.send(request, atMs)
   }
 
-  #onResponse(connection: LoadConnection, response: HttpResponse): void {
+  #onResponse(connection: Connection, response: HttpResponse): void {
     const { events } = connection.request!
     const nowMs = performance.now()
     this.#settle(events)
@@ -153,7 +156,7 @@ export class LoadRunner {
     if (!this.#isSending && this.#inFlightRequests === 0) this.#finish()
   }
 
-  #onLost(connection: LoadConnection, reason: string): void {
+  #onLost(connection: Connection, reason: string): void {
     const idleIndex = this.#idle.indexOf(connection)
     if (idleIndex >= 0) this.#idle.splice(idleIndex, 1)
     if (connection.request === undefined) return
@@ -169,7 +172,7 @@ export class LoadRunner {
   }
 
   /** A refused client waits as it was told, within reason. */
-  #backOff(connection: LoadConnection, retryAfterSeconds = 0): void {
+  #backOff(connection: Connection, retryAfterSeconds = 0): void {
     connection.pauseMs = Math.min(retryAfterSeconds * 1_000, RETRY_AFTER_MS_MAX)
   }
 

@@ -8,11 +8,12 @@ import { formatProfiles } from './profile.ts'
 import { formatRun, formatSummary, toFigures } from './report.ts'
 import { type RunOptions, type RunResult, runScenario } from './run-scenario.ts'
 import { DEFAULT_SCENARIO, findPreset, PRESETS, type Scenario } from './scenario.ts'
+import { SURFACE_NAMES } from './surfaces/all.ts'
 
 const USAGE = `usage: npm run bench:e2e -- [options]
   --all               every preset: ${PRESETS.map(({ name }) => name).join(', ')}
   --scenario NAME     one preset (repeatable); the options below change it
-  --surface NAME      json, text, bulk, otlp, loki or hec (json)
+  --surface NAME      ${SURFACE_NAMES.join(', ')} (json)
   --connections N     keep-alive connections (4)
   --batch N           events a request (1000)
   --seconds N         how long to send (20)

@@ -25,8 +25,13 @@ import type { Scenario } from './scenario.ts'
 import { type RunningService, type ServiceOptions, startService } from './service.ts'
 import { isMergeDue } from './settled/due-merges.ts'
 import { type Settled, settle } from './settled/settle.ts'
+import { findSurface } from './surfaces/all.ts'
 
 const BASELINE_EVENTS = 4_000
+/** A fresh service listens for gRPC too, and prints where; one that runs does so on that port. */
+const GRPC_FLAGS = ['--otlp-grpc-port', '0']
+const GRPC_PORT = /"port":(\d+)[^\n]*OTLP over gRPC/
+const GRPC_PORT_USUAL = 4317
 /** Other events than those that are counted. */
 export const WARM_UP_SEED = 7
 
@@ -69,6 +74,8 @@ export interface RunResult {
 interface Target extends ServiceAddress {
   readonly pids: readonly number[]
   readonly dataDirectory: string | undefined
+  /** Where the load goes, if not to the address for all else. */
+  readonly loadUrl?: string | undefined
 }
 
 interface Session {
@@ -91,9 +98,13 @@ export async function runScenario(scenario: Scenario, options: RunOptions): Prom
   try {
     if (options.running === undefined) {
       log('starting a fresh service')
-      service = await startService(options)
+      const isGrpc = findSurface(scenario.surface).isGrpc === true
+      service = await startService(isGrpc ? { ...options, serviceFlags: GRPC_FLAGS } : options)
     }
-    measured = await measure(scenario, toTarget(service, options), { ...options, sampler })
+    measured = await measure(scenario, toTarget(scenario, service, options), {
+      ...options,
+      sampler,
+    })
   } finally {
     await service?.stop()
   }
@@ -102,9 +113,20 @@ export async function runScenario(scenario: Scenario, options: RunOptions): Prom
   return { ...measured, jsonParseMicros: { before, after, during } }
 }
 
-function toTarget(service: RunningService | undefined, options: RunOptions): Target {
-  if (service !== undefined) return { ...service, pids: [service.pid] }
-  return { ...options.running!, dataDirectory: undefined }
+function toTarget(
+  scenario: Scenario,
+  service: RunningService | undefined,
+  options: RunOptions,
+): Target {
+  const target =
+    service === undefined
+      ? { ...options.running!, dataDirectory: undefined }
+      : { ...service, pids: [service.pid] }
+  if (!findSurface(scenario.surface).isGrpc) return target
+  const port = GRPC_PORT.exec(service?.output() ?? '')?.[1] ?? GRPC_PORT_USUAL
+  const loadUrl = new URL(target.url)
+  loadUrl.port = String(port)
+  return { ...target, loadUrl: loadUrl.href }
 }
 
 async function measure(
@@ -118,7 +140,7 @@ async function measure(
   try {
     const streams = await createStreams(scenario, target)
     const keys = streams.map(({ key }) => key)
-    const config = toLoadConfig(scenario, target.url, keys)
+    const config = toLoadConfig(scenario, target.loadUrl ?? target.url, keys)
     const session = { target, streams, watch, options }
     await warmUp(scenario, config, session)
     const storedBefore = await countStored(target, streams)

@@ -139,9 +139,23 @@ export const PRESETS: readonly Scenario[] = [
   },
   {
     ...DEFAULT_SCENARIO,
+    name: 'otlp-grpc',
+    title: 'OTLP over gRPC, kvlist bodies',
+    surface: 'otlp-grpc',
+    target: MEMORY,
+  },
+  {
+    ...DEFAULT_SCENARIO,
     name: 'loki',
     title: 'Loki JSON, lines of JSON, extracted',
     surface: 'loki',
+    target: MEMORY,
+  },
+  {
+    ...DEFAULT_SCENARIO,
+    name: 'loki-protobuf',
+    title: 'Loki protobuf, lines of JSON, extracted',
+    surface: 'loki-protobuf',
     target: MEMORY,
   },
   {

@@ -3,7 +3,7 @@ import type { StreamId } from '../../src/model/stream.ts'
 import { IngestPipeline } from '../../workers/ingest.ts'
 import type { BenchBatch, MicroBench } from '../bench.ts'
 import { padBody } from '../decode/tape-batch.ts'
-import { hecEnvelopes } from '../hec-request.ts'
+import { hecAsJsonLines, hecEnvelopes, hecWithMetadata } from '../hec-request.ts'
 import { lokiJson, lokiProtobuf, sameAsJsonLines } from '../loki-request.ts'
 import { otlpProtobuf } from '../otlp-request.ts'
 
@@ -76,9 +76,24 @@ export const workerTasksLoki: readonly MicroBench[] = [
   },
 ]
 
-export const workerTaskHec: MicroBench = {
-  name: 'ingest/worker-task-hec',
-  title: 'whole worker task, Splunk HEC envelopes',
-  kind: 'json',
-  prepare: runTask('hec', ({ lines }) => hecEnvelopes(lines)),
-}
+/** The first beside `worker-task`, which has the same content; the second beside the third. */
+export const workerTasksHec: readonly MicroBench[] = [
+  {
+    name: 'ingest/worker-task-hec',
+    title: 'whole worker task, Splunk HEC envelopes with a time',
+    kind: 'json',
+    prepare: runTask('hec', ({ lines }) => hecEnvelopes(lines)),
+  },
+  {
+    name: 'ingest/worker-task-hec-metadata',
+    title: 'whole worker task, Splunk HEC envelopes with a time and four more members',
+    kind: 'json',
+    prepare: runTask('hec', ({ lines }) => hecWithMetadata(lines)),
+  },
+  {
+    name: 'ingest/worker-task-as-hec',
+    title: 'whole worker task, JSON lines of the same content',
+    kind: 'json',
+    prepare: runTask('ndjson', ({ lines }) => hecAsJsonLines(lines)),
+  },
+]

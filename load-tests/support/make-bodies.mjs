@@ -6,6 +6,8 @@
  */
 import { readFileSync } from 'node:fs'
 import protobuf from 'protobufjs'
+import { hecEnvelopes } from '../../dist/bench/hec-request.js'
+import { lokiJson, lokiProtobuf } from '../../dist/bench/loki-request.js'
 import { makeExportRequest } from './otlp-request.mjs'
 
 /** Distinct events in a file. Each user holds the file for a moment: 5 MB. */
@@ -17,13 +19,13 @@ const PROTO = readFileSync(new URL('../../proto/otlp-logs.proto', import.meta.ur
 const requestType = protobuf.parse(PROTO).root.lookupType('sluice.otlp.ExportLogsServiceRequest')
 
 /** At least two bodies, of the corpus's lines in turn. */
-export function encodeBodies(lines, surface, options, eventCount) {
+export function encodeBodies(lines, surface, eventCount) {
   const wanted = Math.ceil(EVENTS_PER_FILE / eventCount)
   const count = Math.min(BODIES_PER_FILE_MAX, Math.max(2, wanted))
   const bodies = Array.from({ length: count }, (_, body) => {
     const indexOf = (i) => (body * eventCount + i) % lines.length
     const chosen = Array.from({ length: eventCount }, (_, i) => lines[indexOf(i)])
-    return makeBody(surface, chosen, options)
+    return MAKERS[surface](chosen)
   })
   const file = new Uint8Array(bodies.reduce((sum, { length }) => sum + 4 + length, 0))
   const view = new DataView(file.buffer)
@@ -36,27 +38,27 @@ export function encodeBodies(lines, surface, options, eventCount) {
   return file
 }
 
-/** The body of one request, as bytes. */
-export function makeBody(surface, lines, options) {
-  const encodeUtf8 = (text) => new TextEncoder().encode(text)
-  if (surface === 'native') return encodeUtf8(`${lines.join('\n')}\n`)
-  if (surface === 'bulk') return encodeUtf8(lines.map((line) => `${BULK_ACTION}${line}\n`).join(''))
-  if (surface === 'loki') return encodeUtf8(JSON.stringify(makePushRequest(lines)))
-  if (surface === 'hec') return encodeUtf8(lines.map((line) => `{"event":${line}}`).join(''))
-  const request = makeExportRequest(lines.map((line) => JSON.parse(line)))
-  if (options.OTLP_ENCODING === 'json') return encodeUtf8(JSON.stringify(request))
-  return Uint8Array.from(
-    requestType.encode(requestType.fromObject(withBinaryIds(request))).finish(),
-  )
+/** By surface: the body of one request, of lines of JSON. */
+export const MAKERS = {
+  native: joined,
+  text: joined,
+  bulk: (lines) => Buffer.from(lines.map((line) => `${BULK_ACTION}${line}\n`).join('')),
+  otlp: (lines) => {
+    const request = requestType.fromObject(withBinaryIds(exportRequest(lines)))
+    return requestType.encode(request).finish()
+  },
+  'otlp-json': (lines) => Buffer.from(JSON.stringify(exportRequest(lines))),
+  loki: lokiJson,
+  'loki-protobuf': lokiProtobuf,
+  hec: hecEnvelopes,
 }
 
-/** Loki's, of one stream, at the times of the events where they say them. */
-function makePushRequest(lines) {
-  const values = lines.map((line) => {
-    const ms = Date.parse(JSON.parse(line).timestamp)
-    return [Number.isNaN(ms) ? '0' : `${ms}000000`, line]
-  })
-  return { streams: [{ stream: { app: 'load' }, values }] }
+function joined(lines) {
+  return Buffer.from(`${lines.join('\n')}\n`)
+}
+
+function exportRequest(lines) {
+  return makeExportRequest(lines.map((line) => JSON.parse(line)))
 }
 
 /** Ids are hexadecimal in OTLP's JSON, and bytes in protobuf. */

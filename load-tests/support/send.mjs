@@ -3,7 +3,7 @@ import { sleep } from 'k6'
 import encoding from 'k6/encoding'
 import http from 'k6/http'
 import { metrics } from './metrics.mjs'
-import { headersOf, isAnswerBinary, pathOf, tryReadAccepted } from './surfaces.mjs'
+import { SURFACES, tryReadAccepted } from './surfaces.mjs'
 
 const REQUEST_TIMEOUT = '60s'
 /** After an answer that says the load test itself is wrong: not thousands of them a second. */
@@ -16,9 +16,11 @@ let hasWarned = false
  */
 export function send(surface, body, stream, options, data) {
   const startMs = Date.now()
-  const answer = http.post(options.BASE_URL + pathOf(surface), body.bytes, {
-    headers: headersOf(surface, stream.key, options, encoding.b64encode),
-    responseType: isAnswerBinary(surface, options) ? 'binary' : 'text',
+  const { path, contentType, keyHeader, isAnswerBinary } = SURFACES[surface]
+  const [keyName, keyValue] = keyHeader(stream.key, encoding.b64encode)
+  const answer = http.post(options.BASE_URL + path, body.bytes, {
+    headers: { [keyName]: keyValue, 'Content-Type': contentType },
+    responseType: isAnswerBinary ? 'binary' : 'text',
     timeout: REQUEST_TIMEOUT,
     ...(options.COMPRESSION === 'gzip' ? { compression: 'gzip' } : {}),
   })
@@ -29,11 +31,11 @@ export function send(surface, body, stream, options, data) {
   metrics.refused.add(isRefusal)
   if (isRefusal) return bookRefusal(answer)
   if (answer.status !== 200 && answer.status !== 204) return bookFailure(surface, answer)
-  return bookAcknowledgement(surface, body, answer, { options, isCounted: data.isCounted })
+  return bookAcknowledgement(surface, body, answer, data.isCounted)
 }
 
-function bookAcknowledgement(surface, body, answer, { options, isCounted }) {
-  const accepted = tryReadAccepted(surface, answer.body, body.eventCount, options)
+function bookAcknowledgement(surface, body, answer, isCounted) {
+  const accepted = tryReadAccepted(surface, answer.body, body.eventCount)
   if (accepted < 0) return bookFailure(surface, answer)
   metrics.ackMs.add(answer.timings.duration)
   metrics.eventsAcknowledged.add(accepted)

@@ -1,75 +1,100 @@
-/** The ingest surfaces as a client sees them: paths, headers, and what an answer accepted. */
-const PATHS = {
-  native: '/v1/ingest',
-  bulk: '/_bulk',
-  otlp: '/v1/otlp/v1/logs',
-  loki: '/loki/api/v1/push',
-  hec: '/services/collector',
-}
+/**
+ * The ingest surfaces as a client sees them, for the load tests and `bench:e2e`: path, headers, and
+ * what an answer accepted. How bodies are made: `make-bodies.mjs`. Pure: runs in Node and in k6.
+ */
+const byApiKey = (key) => ['X-API-Key', key]
 
-export function pathOf(surface) {
-  return PATHS[surface]
-}
-
-/** `encodeBase64` is k6's: Elasticsearch clients send the key as a password. */
-export function headersOf(surface, key, options, encodeBase64) {
-  switch (surface) {
-    case 'native':
-      return { 'X-API-Key': key, 'Content-Type': 'application/x-ndjson' }
-    case 'loki':
-      return { 'X-API-Key': key, 'Content-Type': 'application/json' }
-    case 'bulk':
-      return {
-        Authorization: `Basic ${encodeBase64(`load:${key}`)}`,
-        'Content-Type': 'application/x-ndjson',
-      }
-    case 'hec':
-      return { Authorization: `Splunk ${key}`, 'Content-Type': 'application/json' }
-    default:
-      return {
-        'X-API-Key': key,
-        'Content-Type':
-          options.OTLP_ENCODING === 'json' ? 'application/json' : 'application/x-protobuf',
-      }
-  }
-}
-
-/** Answers of OTLP in protobuf are bytes. */
-export function isAnswerBinary(surface, options) {
-  return surface === 'otlp' && options.OTLP_ENCODING === 'protobuf'
+/**
+ * `keyHeader` presents a key; `encodeBase64` is the engine's. `readAccepted` says how many of the
+ * events that were sent an answer with 200 or 204 accepted; it may throw, or be below zero, where
+ * the answer does not say. `isAnswerBinary`: it takes bytes.
+ */
+export const SURFACES = {
+  native: {
+    path: '/v1/ingest',
+    contentType: 'application/x-ndjson',
+    keyHeader: byApiKey,
+    readAccepted: readNative,
+  },
+  text: {
+    path: '/v1/ingest/text',
+    contentType: 'text/plain',
+    keyHeader: byApiKey,
+    readAccepted: readNative,
+  },
+  bulk: {
+    path: '/_bulk',
+    contentType: 'application/x-ndjson',
+    // Clients of Elasticsearch send the key as a password.
+    keyHeader: (key, encodeBase64) => ['Authorization', `Basic ${encodeBase64(`load:${key}`)}`],
+    readAccepted: readBulk,
+  },
+  otlp: {
+    path: '/v1/otlp/v1/logs',
+    contentType: 'application/x-protobuf',
+    keyHeader: byApiKey,
+    isAnswerBinary: true,
+    readAccepted: (body, sent) => lessRejected(sent, tryReadRejected(body)),
+  },
+  'otlp-json': {
+    path: '/v1/otlp/v1/logs',
+    contentType: 'application/json',
+    keyHeader: byApiKey,
+    readAccepted: (body, sent) => {
+      const { partialSuccess } = JSON.parse(body || '{}')
+      return lessRejected(sent, Number(partialSuccess?.rejectedLogRecords ?? 0))
+    },
+  },
+  loki: {
+    path: '/loki/api/v1/push',
+    contentType: 'application/json',
+    keyHeader: byApiKey,
+    readAccepted: readLoki,
+  },
+  'loki-protobuf': {
+    path: '/loki/api/v1/push',
+    contentType: 'application/x-protobuf',
+    keyHeader: byApiKey,
+    readAccepted: readLoki,
+  },
+  hec: {
+    path: '/services/collector',
+    contentType: 'application/json',
+    keyHeader: (key) => ['Authorization', `Splunk ${key}`],
+    readAccepted: (body, sent) => (JSON.parse(body).code === 0 ? sent : -1),
+  },
 }
 
 /** How many of `eventCount` events an answer with 200 or 204 accepted; -1 when it does not say. */
-export function tryReadAccepted(surface, body, eventCount, options) {
+export function tryReadAccepted(surface, body, eventCount) {
+  const { readAccepted, isAnswerBinary } = SURFACES[surface]
   try {
-    return readAccepted(surface, body, eventCount, options)
+    const answer = isAnswerBinary ? new Uint8Array(body ?? new ArrayBuffer(0)) : (body ?? '')
+    return readAccepted(answer, eventCount)
   } catch {
     return -1 // No JSON, or none of ours.
   }
 }
 
-function readAccepted(surface, body, eventCount, options) {
-  if (surface === 'native') {
-    const match = /"accepted":(\d+)/.exec(body ?? '')
-    return match === null ? -1 : Number(match[1])
-  }
-  // Without a text all of them.
-  if (surface === 'loki') {
-    return body ? Number(/^stored (\d+) entries; /.exec(body)?.[1] ?? -1) : eventCount
-  }
-  if (surface === 'bulk') return readBulkAccepted(body ?? '', eventCount)
-  if (surface === 'hec') return JSON.parse(body).code === 0 ? eventCount : -1
-  const rejected = isAnswerBinary(surface, options)
-    ? tryReadRejected(new Uint8Array(body ?? new ArrayBuffer(0)))
-    : Number(JSON.parse(body || '{}').partialSuccess?.rejectedLogRecords ?? 0)
-  return rejected >= 0 && rejected <= eventCount ? eventCount - rejected : -1
+function readNative(body) {
+  const match = /"accepted":\s*(\d+)/.exec(body)
+  return match === null ? -1 : Number(match[1])
 }
 
 /** Clients search the beginning of an answer too: an item an event is long to parse. */
-function readBulkAccepted(body, eventCount) {
-  if (body.slice(0, 200).includes('"errors":false')) return eventCount
+function readBulk(body, sent) {
+  if (body.slice(0, 200).includes('"errors":false')) return sent
   const { items } = JSON.parse(body)
   return items.filter((item) => Object.values(item)[0]?.status < 300).length
+}
+
+/** Without a text all of them. */
+function readLoki(body, sent) {
+  return body === '' ? sent : Number(/^stored (\d+) entries; /.exec(body)?.[1] ?? -1)
+}
+
+function lessRejected(sent, rejected) {
+  return rejected >= 0 && rejected <= sent ? sent - rejected : -1
 }
 
 const PARTIAL_SUCCESS = (1 << 3) | 2

@@ -25,33 +25,33 @@ export class HecTime {
   /** Reads the number spelled at `start`..`end`; false when it is none, or none of a time. */
   tryRead(bytes: Uint8Array, start: number, end: number): boolean {
     return (
-      this.#trySeconds(bytes, start, end) ||
+      this.readUsual(bytes, start, end) === end ||
       this.#tryDigits(bytes, start, end) ||
       this.#tryOther(bytes, start, end)
     )
   }
 
-  /** Seconds with a fraction of three to nine digits, as nearly all are sent. Hot. */
-  #trySeconds(bytes: Uint8Array, start: number, end: number): boolean {
+  /**
+   * Reads seconds with a fraction of three to nine digits, as nearly all are sent, which end before
+   * `limit`; returns where, or -1 when there is something else. Hot.
+   */
+  readUsual(bytes: Uint8Array, start: number, limit: number): number {
     let ms = 0
     let at = start
-    for (; at < end && isDigit(bytes[at]!); at++) ms = ms * 10 + bytes[at]! - 0x30
+    for (; at < limit && isDigit(bytes[at]!); at++) ms = ms * 10 + bytes[at]! - 0x30
     const fraction = at + 1
-    const isUsual = at > start && at - start <= SECOND_DIGITS_MAX && bytes[at] === DOT
-    if (!isUsual || end - fraction < MS_DIGITS || end - fraction > MS_DIGITS + NANO_DIGITS) {
-      return false
-    }
+    if (at === start || at - start > SECOND_DIGITS_MAX || bytes[at] !== DOT) return -1
     let nanos = 0
-    for (let i = 0; i < MS_DIGITS + NANO_DIGITS; i++) {
-      const digit = fraction + i < end ? bytes[fraction + i]! : 0x30
-      if (!isDigit(digit)) return false
-      if (i < MS_DIGITS) ms = ms * 10 + digit - 0x30
-      else nanos = nanos * 10 + digit - 0x30
+    for (at++; at < limit && isDigit(bytes[at]!); at++) {
+      if (at - fraction < MS_DIGITS) ms = ms * 10 + bytes[at]! - 0x30
+      else nanos = nanos * 10 + bytes[at]! - 0x30
     }
-    if (ms > MS_MAX) return false
+    const digits = at - fraction
+    if (digits < MS_DIGITS || digits > MS_DIGITS + NANO_DIGITS || ms > MS_MAX) return -1
+    for (let i = digits; i < MS_DIGITS + NANO_DIGITS; i++) nanos *= 10
     this.ms = ms
     this.nanos = nanos
-    return true
+    return at
   }
 
   /** Digits, with a fraction or without. */

@@ -29,7 +29,8 @@ after(async () => {
 })
 
 async function start(directory: string, token?: string): Promise<Service> {
-  const service = await Service.start({ dataDir: directory, ...(token && { token }) })
+  const args = ['--otlp-grpc-port', '0']
+  const service = await Service.start({ dataDir: directory, args, ...(token && { token }) })
   running.add(service)
   return service
 }
@@ -38,6 +39,7 @@ test('a backup under load, restored elsewhere', async () => {
   const service = await start(dataDir)
   const api = new Api(service)
   const load = await Load.create(api, WRITER_KINDS)
+  load.grpcUrl = service.grpcUrl
   load.start()
   const some = () => load.counts.acknowledged > ACKNOWLEDGED_MIN
   await eventually('some are acknowledged', some, WAIT_MS)

@@ -7,7 +7,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { loki as surface } from '../../bench/e2e/surfaces/loki.ts'
+import { findSurface } from '../../bench/e2e/surfaces/all.ts'
 import type { Rival } from '../../bench/rivals/rival.ts'
 import { runRival } from '../../bench/rivals/run-rival.ts'
 
@@ -70,10 +70,10 @@ test('one that does not start is an error with what it said', async () => {
 })
 
 test('times of a request change in place, and never come twice', () => {
-  const body = surface.encodeBody(['{"a":1}', '{"b":"\\n[\\"x"}'])
+  const body = findSurface('loki').encodeBody(['{"a":1}', '{"b":"\\n[\\"x"}'])
   const times = new Set<string>()
   for (let i = 0; i < 1_000; i++) {
-    surface.refresh!(body)
+    findSurface('loki').refresh!(body)
     const { values } = JSON.parse(body.toString()).streams[0]
     assert.deepEqual(
       values.map(([, line]: string[]) => line),

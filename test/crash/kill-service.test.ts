@@ -28,16 +28,19 @@ const KINDS = [
   'text',
   'loki',
   'hec',
+  'bulk',
+  'otlp-grpc',
   'malformed',
   'idempotent',
   'idempotent',
 ] as const
 
 const dataDir = makeDataDir()
+const GRPC = ['--otlp-grpc-port', '0']
 let service: Service
 
 before(async () => {
-  service = await Service.start({ dataDir })
+  service = await Service.start({ dataDir, args: GRPC })
 })
 
 after(async () => {
@@ -50,6 +53,7 @@ test('kill -9 at random moments: acknowledged is stored once, a request is atomi
   t.diagnostic(`TEST_SEED=${seed}`)
   const api = new Api(service)
   const load = await Load.create(api, KINDS)
+  load.grpcUrl = service.grpcUrl
   t.after(() => load.stop())
   const kept = await api.createStream()
   for (let round = 0; round < ROUNDS; round++) {
@@ -58,8 +62,9 @@ test('kill -9 at random moments: acknowledged is stored once, a request is atomi
     const told = await sendKept(api, kept, round)
     await service.kill()
     await load.stop()
-    service = await Service.start({ dataDir })
+    service = await Service.start({ dataDir, args: GRPC })
     api.url = service.url
+    load.grpcUrl = service.grpcUrl
     await assertFound(api, kept, round + 1)
     assert.deepEqual(await sendKept(api, kept, round), told)
     await assertFound(api, kept, round + 1)

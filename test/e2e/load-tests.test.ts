@@ -10,7 +10,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { RUNNER } from '../load-tests/modules.ts'
+import { loadSurfaces, RUNNER } from '../load-tests/modules.ts'
 import { Api } from '../support/api.ts'
 import { makeDataDir, removeDataDir, Service } from '../support/service.ts'
 
@@ -34,6 +34,7 @@ interface Summary {
   }
 }
 
+const { SURFACES } = await loadSurfaces()
 const dataDir = makeDataDir()
 let service: Service
 let api: Api
@@ -95,7 +96,7 @@ test('all surfaces at once: as much is stored as was acknowledged', async (t) =>
   assert.equal(summary.stored, summary.total.events)
   assert.deepEqual([summary.missing, summary.missingInQueries, summary.failed], [0, 0, 0])
   assert.deepEqual(Object.keys(summary.answers), ['200', '204'])
-  for (const part of ['native', 'bulk', 'otlp', 'loki', 'hec', 'small', 'all']) {
+  for (const part of [...Object.keys(SURFACES), 'small', 'all']) {
     assert.match(output, new RegExp(`^${part} +\\d`, 'm'))
   }
   const { streams } = JSON.parse(await api.rest('/v1/streams'))

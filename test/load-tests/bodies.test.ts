@@ -7,31 +7,29 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { loadCorpus } from '../../bench/corpus.ts'
 import { otlpMessages } from '../decode/otlp/otlp-oracle.ts'
-import { loadBodies, loadMakeBodies, loadOptions, loadSurfaces } from './modules.ts'
+import { loadBodies, loadMakeBodies, loadSurfaces } from './modules.ts'
 
-const { encodeBodies, makeBody } = await loadMakeBodies()
+const { encodeBodies, MAKERS } = await loadMakeBodies()
 const { takeBodies } = await loadBodies()
-const { readOptions } = await loadOptions()
-const { tryReadRejected } = await loadSurfaces()
+const { SURFACES, tryReadRejected } = await loadSurfaces()
 
 const requestType = otlpMessages.lookupType('sluice.otlp.ExportLogsServiceRequest')
 const responseType = otlpMessages.lookupType('sluice.otlp.ExportLogsServiceResponse')
 const corpus = loadCorpus({ kind: 'json', count: 300 })
-const protobufOptions = readOptions({}, 'mixed')
-const jsonOptions = readOptions({ OTLP_ENCODING: 'json' }, 'mixed')
 
+const makeBody = (surface: string, lines: readonly string[]) => MAKERS[surface]!(lines)
 const textOf = (bytes: Uint8Array | ArrayBuffer) => new TextDecoder().decode(bytes)
 
 /** As protobufjs reads it, with the fields that were there, ids as JSON has them. */
 function decodeProtobuf(bytes: Uint8Array): unknown {
-  const object = requestType.toObject(requestType.decode(bytes), { longs: String })
+  const object = requestType.toObject(requestType.decode(Uint8Array.from(bytes)), { longs: String })
   const toHex = (_: string, value: unknown) =>
     value instanceof Uint8Array ? Buffer.from(value).toString('hex') : value
   return withoutEmptyLists(JSON.parse(JSON.stringify(object, toHex)))
 }
 
 function encodeAsJson(lines: readonly string[]): unknown {
-  return withoutEmptyLists(JSON.parse(textOf(makeBody('otlp', lines, jsonOptions))))
+  return withoutEmptyLists(JSON.parse(textOf(makeBody('otlp-json', lines))))
 }
 
 /** Protobuf does not tell an empty list from none. */
@@ -42,11 +40,11 @@ function withoutEmptyLists(object: unknown): unknown {
 }
 
 test('native is a line an event', () => {
-  assert.equal(textOf(makeBody('native', corpus, protobufOptions)), `${corpus.join('\n')}\n`)
+  assert.equal(textOf(makeBody('native', corpus)), `${corpus.join('\n')}\n`)
 })
 
 test('bulk is an action and a line an event', () => {
-  const lines = textOf(makeBody('bulk', corpus, protobufOptions)).split('\n')
+  const lines = textOf(makeBody('bulk', corpus)).split('\n')
   assert.equal(lines.pop(), '')
   const isAction = (_: string, index: number) => index % 2 === 0
   const actions = new Set(lines.filter(isAction))
@@ -57,18 +55,25 @@ test('bulk is an action and a line an event', () => {
   )
 })
 
-test('Loki is a line an entry, at the time that the line says', () => {
-  const [stream] = JSON.parse(textOf(makeBody('loki', corpus, protobufOptions))).streams
+test('Loki is a line an entry, HEC an envelope an event', () => {
+  const [stream] = JSON.parse(textOf(makeBody('loki', corpus))).streams
   assert.deepEqual(
     stream.values.map(([, line]: readonly string[]) => line),
     corpus,
   )
-  const ms = Date.parse(JSON.parse(corpus[0]!).timestamp)
-  assert.equal(stream.values[0][0], `${ms}000000`)
+  const envelopes = textOf(makeBody('hec', corpus)).split(/(?<=\})(?=\{"time":)/)
+  assert.deepEqual(
+    envelopes.map((one) => one.replace(/^\{"time":\d+\.\d{3},"event":|\}$/g, '')),
+    corpus,
+  )
+})
+
+test('every surface has its bodies', () => {
+  assert.deepEqual(Object.keys(MAKERS), Object.keys(SURFACES))
 })
 
 test('OTLP in protobuf says what OTLP in JSON says', () => {
-  const decoded = decodeProtobuf(makeBody('otlp', corpus, protobufOptions))
+  const decoded = decodeProtobuf(makeBody('otlp', corpus))
   assert.deepEqual(decoded, encodeAsJson(corpus))
 })
 
@@ -121,24 +126,24 @@ test('the rejected records of an answer are read as protobufjs writes them', () 
   assert.equal(tryReadRejected(new TextEncoder().encode('<html>')), -1)
 })
 
-for (const surface of ['native', 'bulk', 'otlp', 'hec'] as const) {
+for (const surface of Object.keys(MAKERS)) {
   test(`files of ${surface} bodies come apart as they were put together`, () => {
     for (const eventCount of [7, 4_000]) {
-      const file = encodeBodies(corpus, surface, protobufOptions, eventCount)
-      const first = makeBody(surface, linesFrom(0, eventCount), protobufOptions)
-      const second = makeBody(surface, linesFrom(eventCount, eventCount), protobufOptions)
+      const file = encodeBodies(corpus, surface, eventCount)
+      const first = makeBody(surface, linesFrom(0, eventCount))
+      const second = makeBody(surface, linesFrom(eventCount, eventCount))
       const buffer = Uint8Array.from(file).buffer
       const bodies = takeBodies(buffer, eventCount, 0)
       assert.ok(bodies.length >= 1)
-      assert.deepEqual(new Uint8Array(bodies[0]!), first)
+      assert.deepEqual(Buffer.from(bodies[0]!), Buffer.from(first))
       const next = bodies[1] ?? takeBodies(buffer, eventCount, 1)[0]!
-      assert.deepEqual(new Uint8Array(next), second)
+      assert.deepEqual(Buffer.from(next), Buffer.from(second))
     }
   })
 }
 
 test('users begin at different bodies', () => {
-  const file = Uint8Array.from(encodeBodies(corpus, 'native', protobufOptions, 7)).buffer
+  const file = Uint8Array.from(encodeBodies(corpus, 'native', 7)).buffer
   const firsts = [0, 1].map((user) => textOf(takeBodies(file, 7, user)[0]!))
   assert.notEqual(firsts[0], firsts[1])
 })

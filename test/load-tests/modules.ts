@@ -8,7 +8,6 @@ export const LOAD_TESTS = new URL('../../../load-tests/', import.meta.url)
 export const RUNNER = new URL('../../../scripts/load.mjs', import.meta.url)
 
 export type Options = Readonly<Record<string, string | number | boolean | readonly string[]>>
-export type Surface = 'native' | 'bulk' | 'otlp' | 'loki' | 'hec'
 
 export interface Scenario {
   readonly sentence: string
@@ -19,26 +18,21 @@ interface OptionsModule {
   readonly OPTIONS: readonly { env: string; kind: string; sentence: string; flag?: string }[]
   defaultOf(scenario: string, env: string): string
   readOptions(environment: Readonly<Record<string, string>>, scenario: string): Options
-  bodiesOf(options: Options): { surface: Surface; eventCount: number }[]
+  bodiesOf(options: Options): { surface: string; eventCount: number }[]
 }
 
 interface BodiesModule {
-  fileOf(surface: Surface, eventCount: number): string
+  fileOf(surface: string, eventCount: number): string
   takeBodies(file: ArrayBuffer, eventCount: number, user: number): ArrayBuffer[]
 }
 
 interface MakeBodiesModule {
-  encodeBodies(
-    lines: readonly string[],
-    surface: Surface,
-    options: Options,
-    eventCount: number,
-  ): Uint8Array
-  makeBody(surface: Surface, lines: readonly string[], options: Options): Uint8Array
+  readonly MAKERS: Readonly<Record<string, (lines: readonly string[]) => Uint8Array>>
+  encodeBodies(lines: readonly string[], surface: string, eventCount: number): Uint8Array
 }
 
 interface SurfacesModule {
-  pathOf(surface: Surface): string
+  readonly SURFACES: Readonly<Record<string, { readonly path: string }>>
   tryReadRejected(bytes: Uint8Array): number
 }
 
@@ -55,7 +49,7 @@ export interface K6Answer {
 }
 
 interface SendModule {
-  send(surface: Surface, body: object, stream: object, options: Options, data: object): number
+  send(surface: string, body: object, stream: object, options: Options, data: object): number
 }
 
 interface MetricsModule {
@@ -75,7 +69,8 @@ const STAND_INS = {
   k6: 'export const sleep = (seconds) => globalThis.fakeK6.sleep(seconds)',
   'k6/encoding': 'export default { b64encode: (text) => btoa(text) }',
   'k6/execution': `export default {
-    test: { abort: (message) => { throw new Error('aborted: ' + message) } }
+    test: { abort: (message) => { throw new Error('aborted: ' + message) } },
+    scenario: { get name() { return globalThis.__SCENARIO } },
   }`,
   'k6/http': `const answer = (name) => (...args) => ({
     body: null, headers: {}, error: '', timings: { duration: 5 },
@@ -104,6 +99,8 @@ export const k6Globals = globalThis as unknown as {
   __ENV: Readonly<Record<string, string>>
   __VU: number
   __ITER: number
+  /** What `k6/execution` says that runs. */
+  __SCENARIO: string
   open(path: string): ArrayBuffer
 }
 

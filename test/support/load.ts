@@ -2,11 +2,14 @@
  * Concurrent writers of every kind, and a ledger of what each of their requests was told. Every
  * event carries an id of its own, so that `verify.ts` can tell what became of each.
  */
+import { type ClientHttp2Session, connect } from 'node:http2'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { encodePushed } from '../decode/loki/decode-loki.ts'
+import { encodeLogsRequest } from '../e2e/surfaces/otlp-encoder.ts'
 import { type Answer, type Api, call, JSON_TYPE, NDJSON_TYPE, type Stream } from './api.ts'
 import { ONLY_LONG } from './fuzzing.ts'
+import { callGrpc, framed } from './grpc-call.ts'
 
 export const WRITER_KINDS = [
   'single',
@@ -17,6 +20,8 @@ export const WRITER_KINDS = [
   'text',
   'loki',
   'hec',
+  'bulk',
+  'otlp-grpc',
   'malformed',
   'idempotent',
 ] as const
@@ -50,6 +55,8 @@ const EVENTS: Readonly<Record<WriterKind, number>> = {
   text: 30,
   loki: 40,
   hec: 40,
+  bulk: 40,
+  'otlp-grpc': 40,
   malformed: 10,
   idempotent: 25,
 }
@@ -88,6 +95,10 @@ function bodyOf(writer: Writer, request: SentRequest): string | Uint8Array {
       return gzipSync(events.join('\n'), { level: 1 })
     case 'hec':
       return events.map((event) => `{"event":${event}}`).join('')
+    case 'bulk':
+      return events.map((event) => `{"index":{}}\n${event}\n`).join('')
+    case 'otlp-grpc':
+      return framed(encodeLogsRequest(events.map((event) => ({ body: JSON.parse(event) }))))
     case 'text':
       return numbers.map((event) => eventId(writer.name, event)).join('\n')
     case 'loki':
@@ -135,6 +146,10 @@ export class Load {
   readonly surprises: string[] = []
   readonly #api: Api
   readonly #pauseMs: number
+  /** To the service that ran last. */
+  #session: ClientHttp2Session | undefined
+  /** Where the service listens for gRPC, which writers of it need. */
+  grpcUrl = ''
   #isOn = false
   #running: Promise<unknown> = Promise.resolve()
 
@@ -173,6 +188,7 @@ export class Load {
   async stop(): Promise<void> {
     this.#isOn = false
     await this.#running
+    this.#session?.destroy()
   }
 
   get counts(): LoadCounts {
@@ -234,10 +250,30 @@ export class Load {
   ): Promise<Answer> {
     if (kind === 'text') return this.#api.ingestText(key, body)
     if (kind === 'hec') return this.#api.ingestHec(key, body)
+    if (kind === 'otlp-grpc') return this.#export(key, body as Uint8Array)
+    if (kind === 'bulk') {
+      const authorization = `Basic ${Buffer.from(`load:${key}`).toString('base64')}`
+      const bulk = { authorization, 'content-type': NDJSON_TYPE }
+      return call(`${this.#api.url}/_bulk`, { method: 'POST', headers: bulk, body })
+    }
     if (kind !== 'loki') return this.#api.ingest(key, body, headers)
     const url = `${this.#api.url}/loki/api/v1/push`
     const head = { 'x-api-key': key, 'content-type': 'application/x-protobuf' }
     return call(url, { method: 'POST', headers: head, body })
+  }
+
+  /** As HTTP would have answered; throws where there is no answer. */
+  async #export(key: string, message: Uint8Array): Promise<Answer> {
+    if (this.#session === undefined || this.#session.destroyed) {
+      this.#session = connect(this.grpcUrl)
+      this.#session.on('error', () => undefined) // Its calls break, too.
+    }
+    const answer = await callGrpc(this.#session, [message], { 'x-api-key': key })
+    if (answer.status === undefined) throw new Error('the call broke')
+    const status = HTTP_STATUSES.get(answer.status) ?? 500
+    const isEmpty = answer.body.equals(framed(Buffer.alloc(0)))
+    const headers = { 'retry-after': answer.details.length > 0 ? '1' : '0' }
+    return { status, headers, text: isEmpty ? '' : answer.message }
   }
 
   #note(writer: Writer, request: SentRequest, answer: Answer): void {
@@ -259,11 +295,20 @@ export class Load {
   }
 }
 
+/** Of gRPC: success, RESOURCE_EXHAUSTED, UNAVAILABLE. */
+const HTTP_STATUSES: ReadonlyMap<string, number> = new Map([
+  ['0', 200],
+  ['8', 429],
+  ['14', 503],
+])
+
 /** Whether a good answer says, in the words of its surface, that all events are stored. */
 function isWholeAnswer(kind: WriterKind, events: number, { status, text }: Answer): boolean {
   if (kind === 'loki') return status === 204
   if (status !== 200) return false
   if (kind === 'hec') return text === '{"text":"Success","code":0}'
+  if (kind === 'otlp-grpc') return text === ''
+  if (kind === 'bulk') return text.includes('"errors":false')
   const { accepted, rejected } = JSON.parse(text) as { accepted: number; rejected: number }
   return accepted === events && rejected === 0
 }

@@ -20,6 +20,7 @@ const START_MS_MAX = 90_000
 const STOP_MS_MAX = 60_000
 const OUTPUT_CHARS_MAX = 256 * 1024
 const LISTENS = /^Sluice \S+ listens on (\S+)$/m
+const LISTENS_FOR_GRPC = /"port":(\d+)[^\n]*OTLP over gRPC/
 
 /** A new directory for data; `removeDataDir` takes it away. */
 export function makeDataDir(): string {
@@ -104,6 +105,8 @@ export interface StoreProcesses {
 export class Service {
   readonly dataDir: string
   url = ''
+  /** Where it listens for gRPC, with the option for that. */
+  grpcUrl = ''
   /** The first admin token. */
   token = ''
   readonly exited: Promise<Exit>
@@ -154,6 +157,8 @@ export class Service {
       const url = LISTENS.exec(service.output)?.[1]
       if (url !== undefined) {
         service.url = url
+        const [, grpcPort] = LISTENS_FOR_GRPC.exec(service.output) ?? []
+        service.grpcUrl = `http://127.0.0.1:${grpcPort}`
         const tokenFile = join(options.dataDir, 'admin-token')
         service.token = options.token ?? readFileSync(tokenFile, 'utf8').trim()
         return service

@@ -67,6 +67,7 @@ const CLOSE_ARRAY = 0x5d
 const LINE_FEED = 0x0a
 const SPACE = 0x20
 const NO_KEY = 0
+const BYTES = Int32Array.BYTES_PER_ELEMENT
 
 export class JsonTape {
   readonly trie: PathTrie
@@ -180,6 +181,21 @@ export class JsonTape {
     grown.set(this.entries)
     arena.release(this.entries)
     this.entries = grown
+  }
+
+  /** Appends the entries `from`..`to` once more, for text `shift` bytes further on. */
+  copyEntries(from: number, to: number, shift: number): void {
+    this.reserve(to - from)
+    const { entries, length } = this
+    const address = entries.byteOffset
+    kernels.copyEntries(
+      address + from * BYTES,
+      address + to * BYTES,
+      address + length * BYTES,
+      shift,
+      length - from,
+    )
+    this.length = length + to - from
   }
 
   #fail(code: number, at: number): number {

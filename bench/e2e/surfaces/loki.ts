@@ -1,35 +1,23 @@
-import type { Surface } from './surface.ts'
+/**
+ * Loki's push requests in JSON, also for `bench:rivals`: one stream of lines. Loki drops lines that
+ * it has at the same time and refuses old ones, so each sending gets times of its own, a nanosecond
+ * apart.
+ */
 
 const TIME_MARK = '\n["'
 const TIME_CHARS = 19
 const NANOS = 1_000_000_000n
 const EVENTS_MAX = 1_000_000n
 
-/**
- * Loki's push API, in JSON, also for `bench:rivals`: one stream of lines. Loki drops lines that it
- * has at the same time and refuses old ones, so each sending gets times of its own, a nanosecond
- * apart.
- */
-export const loki: Surface = {
-  name: 'loki',
-  path: '/loki/api/v1/push',
-  contentType: 'application/json',
-  corpus: 'json',
-  // The tenant for Loki, the key for us.
-  authorization: (key) => `X-Scope-OrgID: bench\r\nX-API-Key: ${key}`,
-  encodeBody: (lines) => {
-    const zero = '0'.repeat(TIME_CHARS)
-    const values = lines.map((line) => `${TIME_MARK}${zero}",${JSON.stringify(line)}]`)
-    return Buffer.from(`{"streams":[{"stream":{"app":"bench"},"values":[${values.join(',')}]}]}`)
-  },
-  // An answer with a text says that some were rejected.
-  countAccepted: (reply, sent) => (reply === '' ? sent : 0),
-  refresh: refreshTimes,
+export function encodeLoki(lines: readonly string[]): Buffer {
+  const zero = '0'.repeat(TIME_CHARS)
+  const values = lines.map((line) => `${TIME_MARK}${zero}",${JSON.stringify(line)}]`)
+  return Buffer.from(`{"streams":[{"stream":{"app":"bench"},"values":[${values.join(',')}]}]}`)
 }
 
 let lastNanos = 0n
 
-function refreshTimes(request: Buffer): void {
+export function refreshTimes(request: Buffer): void {
   const now = BigInt(Date.now()) * 1_000_000n
   if (now > lastNanos) lastNanos = now
   const left = lastNanos % NANOS

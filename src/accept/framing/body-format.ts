@@ -3,7 +3,7 @@
  * formats here are of use to several surfaces; others lie with the surface that has them.
  */
 import type { BatchBuffers } from '../../bytes/batch-buffers.ts'
-import type { IngestError } from '../../errors.ts'
+import { IngestError } from '../../errors.ts'
 import type { BatchInput, Part } from '../../model/batch/accepted-batch.ts'
 import { BodyFramer, type BodyKinds, type Framer, type FramerSink } from './body-framer.ts'
 import { type Cutter, LineCutter } from './cutters.ts'
@@ -67,6 +67,25 @@ export function documentFormat(framing: string, input: BatchInput): BodyFormat {
   return plainFormat(framing, input, () => undefined)
 }
 
+/**
+ * The same where the events of a body may be larger than it is, which counts where small bodies
+ * share a batch. `measure` says how large, or why the body is refused.
+ */
+export function measuredFormat(
+  format: BodyFormat,
+  measure: (bytes: Uint8Array, options: Part['options']) => number | IngestError,
+): BodyFormat {
+  return {
+    ...format,
+    whole: (bytes, options) => {
+      const eventBytes = measure(bytes, options)
+      if (eventBytes instanceof IngestError) return eventBytes
+      const whole = format.whole(bytes, options)
+      return whole instanceof IngestError ? whole : { ...whole, eventBytes }
+    },
+  }
+}
+
 export const NDJSON_BODY = lineFormat('ndjson', 'json')
 export const TEXT_BODY = lineFormat('text', 'text')
 export const DOCUMENT_BODY = documentFormat('document', 'json')
@@ -89,12 +108,12 @@ const LINE_FEED = 0x0a
 function detectWhole(
   bytes: Uint8Array,
   input: BatchInput,
-  { array, createOther }: BodyKinds,
+  { array, other }: BodyKinds,
 ): WholePart | IngestError {
   const first = firstToken(bytes, 0, bytes.length)
   if (first === bytes.length) return { framing: array, input, bytes: bytes.subarray(0, 0) }
   if (bytes[first] !== ARRAY_OPEN) {
-    if (createOther !== undefined) return { framing: createOther().framing, input, bytes }
+    if (other !== undefined) return { framing: other.framing, input, bytes }
     const lineEnd = bytes.indexOf(LINE_FEED, first)
     const isDocument = lineEnd >= 0 && isDocumentStart(bytes, first, lineEnd)
     return { framing: isDocument ? 'document' : 'ndjson', input, bytes }

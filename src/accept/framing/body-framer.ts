@@ -10,7 +10,7 @@ import { BATCH_PADDING, type BatchBuffers } from '../../bytes/batch-buffers.ts'
 import { copyBytes } from '../../bytes/copy-bytes.ts'
 import { IngestError } from '../../errors.ts'
 import { BATCH_BYTES_TARGET, BODY_AHEAD_BYTES, BODY_BYTES_MAX } from '../../limits.ts'
-import { CommaCutter, type Cutter, LineCutter } from './cutters.ts'
+import { type Cutter, ElementCutter, LineCutter } from './cutters.ts'
 import {
   ARRAY_CLOSE,
   ARRAY_NOT_CLOSED,
@@ -35,7 +35,7 @@ export interface BodyKinds {
   /** The framing of an array's elements. */
   readonly array: string
   /** What any other body is; without it lines or one document, as its first line shows. */
-  readonly createOther?: () => BodyKind
+  readonly other?: { readonly framing: string; readonly createCutter: () => Cutter }
 }
 
 export interface FramedPart {
@@ -209,10 +209,10 @@ export class BodyFramer implements Framer {
       this.#start = first + 1
       this.#linesBefore = countLineFeeds(buffer, first)
       const framing = this.#kinds!.array
-      return { framing, cutter: new CommaCutter(this.#start), isArray: true }
+      return { framing, cutter: new ElementCutter('comma', this.#start), isArray: true }
     }
-    const other = this.#kinds?.createOther?.()
-    if (other !== undefined) return other
+    const other = this.#kinds?.other
+    if (other !== undefined) return { framing: other.framing, cutter: other.createCutter() }
     const from = Math.max(first, this.#firstLine)
     const firstLineEnd = buffer.subarray(from, this.#length).indexOf(LINE_FEED)
     this.#firstLine = firstLineEnd < 0 ? this.#length : from

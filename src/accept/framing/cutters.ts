@@ -31,39 +31,25 @@ export class LineCutter implements Cutter {
   }
 }
 
-/** The last comma between an array's elements; the first of these begins at `start`. */
-export class CommaCutter implements Cutter {
+/**
+ * In JSON: the last comma between the elements of an array, of which the first begins at `start`;
+ * or just after the last object or array that is inside no other.
+ */
+export class ElementCutter implements Cutter {
+  readonly #place: 'comma' | 'close'
   #searched: number
   #cut = -1
   readonly #elements = new ElementScanner()
 
-  constructor(start: number) {
+  constructor(place: 'comma' | 'close', start = 0) {
+    this.#place = place
     this.#searched = start
   }
 
   cut(bytes: Uint8Array, length: number): number {
-    const found = this.#elements.scan(bytes, this.#searched, length)
+    const comma = this.#elements.scan(bytes, this.#searched, length)
+    const found = this.#place === 'comma' ? comma : this.#elements.closedAt
     if (found >= 0) this.#cut = found
-    this.#searched = length
-    return this.#cut
-  }
-
-  reset(): void {
-    this.#searched = 0
-    this.#cut = -1
-    this.#elements.reset()
-  }
-}
-
-/** Just after the last object or array that is inside no other. */
-export class ValueCutter implements Cutter {
-  #searched = 0
-  #cut = -1
-  readonly #elements = new ElementScanner()
-
-  cut(bytes: Uint8Array, length: number): number {
-    this.#elements.scan(bytes, this.#searched, length)
-    if (this.#elements.closedAt >= 0) this.#cut = this.#elements.closedAt
     this.#searched = length
     return this.#cut
   }

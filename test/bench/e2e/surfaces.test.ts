@@ -9,7 +9,10 @@ const LINES = ['{"a":1,"timestamp":"2026-01-01T00:00:00Z"}', '{"a":[1.5,"x",null
 test('every preset has its surface', () => {
   for (const { surface } of PRESETS) assert.equal(findSurface(surface).name, surface)
   assert.equal(findPreset('bulk-gzip').isGzip, true)
-  assert.throws(() => findSurface('carrier-pigeon'), /there are json, text, bulk, otlp/)
+  assert.throws(
+    () => findSurface('carrier-pigeon'),
+    /there are json, text, bulk, otlp, otlp-grpc, hec, loki, loki-protobuf/,
+  )
 })
 
 test('bulk: pairs, Basic credentials, only items with 201 count', () => {
@@ -17,29 +20,34 @@ test('bulk: pairs, Basic credentials, only items with 201 count', () => {
   const action = '{"create":{"_index":"logs"}}'
   const body = `${action}\n${LINES[0]}\n${action}\n${LINES[1]}\n`
   assert.equal(bulk.encodeBody(LINES).toString(), body)
-  assert.equal(bulk.authorization?.('lax_x'), 'Authorization: Basic YmVuY2g6bGF4X3g=')
+  assert.equal(bulk.authorization('lax_x'), 'Authorization: Basic bG9hZDpsYXhfeA==')
   const item = (status: number) => `{"create":{"_index":"logs","status":${status}}}`
   const reply = `{"took":1,"errors":true,"items":[${[201, 400, 201].map(item).join(',')}]}`
   assert.equal(bulk.countAccepted(reply, 3), 2)
   assert.equal(bulk.countAccepted('{}', 3), 0)
 })
 
-test('OTLP: only an empty reply acknowledges', () => {
+test('OTLP: what a reply does not reject is acknowledged', () => {
   const otlp = findSurface('otlp')
   assert.ok(otlp.encodeBody(LINES).length > 50)
   assert.equal(otlp.countAccepted('', 2), 2)
-  assert.equal(otlp.countAccepted('\n\u0002\b\u0001', 2), 0)
+  assert.equal(otlp.countAccepted('\n\u0000', 2), 2)
+  assert.equal(otlp.countAccepted('\n\u0002\b\u0001', 2), 1)
+  assert.equal(otlp.countAccepted('<html>', 2), 0)
 })
 
-test('Loki: entries at times of their own, an answer with a text acknowledges none', () => {
+test('Loki: entries at times of their own, an answer with a text says how many', () => {
   const loki = findSurface('loki')
   const [stream] = JSON.parse(loki.encodeBody(LINES).toString()).streams
   assert.deepEqual(
     stream.values.map(([, line]: readonly string[]) => line),
     LINES,
   )
-  assert.match(loki.authorization?.('lax_x') ?? '', /\r\nX-API-Key: lax_x$/)
-  assert.deepEqual([loki.countAccepted('', 2), loki.countAccepted('stored 1 entries', 2)], [2, 0])
+  assert.match(loki.authorization('lax_x'), /\r\nX-API-Key: lax_x$/)
+  assert.deepEqual(
+    [loki.countAccepted('', 2), loki.countAccepted('stored 1 entries; 1 were', 2)],
+    [2, 1],
+  )
 })
 
 test('HEC: an envelope an event, only success acknowledges', () => {

@@ -67,6 +67,42 @@ test('an envelope becomes its event', () => {
   assert.deepEqual(decodeHec('hec-array', all.join(' ,\n')).events, expected)
 })
 
+test('what is as in the envelope before is in each event, unless the event has the name', () => {
+  const envelope = (event: string, time = '1.250') =>
+    `{"time":${time},"host":"h","event":${event},"index":"i","fields":{"x":[1,"2"]}}`
+  const tail = '"host":"h","index":"i","x":[1,"2"]'
+  const cases = [
+    ['{"a":1}', `{"a":1,${tail}}`],
+    ['{"b":[{}]}', `{"b":[{}],${tail}}`],
+    ['{"x":0}', '{"x":0,"host":"h","index":"i","hec":{"fields":{"x":[1,"2"]}}}'],
+    ['{"host":"own"}', '{"host":"own","index":"i","x":[1,"2"],"hec":{"host":"h"}}'],
+    ['"text"', `{"message":"text",${tail}}`],
+    ['{"c":2}', `{"c":2,${tail}}`],
+  ] as const
+  const body = cases.map(([event], i) => envelope(event, `"${i + 1}.000000001"`)).join('')
+  const { events, times } = decodeHec('hec', `${body}${envelope('{"d":3}', '7')}`)
+  assert.deepEqual(events, [...cases.map(([, event]) => event), `{"d":3,${tail}}`])
+  assert.deepEqual(times, [1, 2, 3, 4, 5, 6].map((s) => `${s}000000001`).concat('7000000000'))
+  const own = ['{"a":1}', '"m"', '{"b":1}'].map((one) => `{"fields":{"message":0},"event":${one}}`)
+  assert.deepEqual(decodeHec('hec', own.join('')).events, [
+    '{"a":1,"message":0}',
+    '{"message":"m","hec":{"fields":{"message":0}}}',
+    '{"b":1,"message":0}',
+  ])
+  const taken = '{"host":"h","event":{"host":"own"}}'
+  const deep = `{"event":{"a":${'['.repeat(DEPTH_MAX)}${']'.repeat(DEPTH_MAX)}}}`
+  const kept = '{"host":"own","hec":{"host":"h"}}'
+  assert.deepEqual(decodeHec('hec', taken + deep + taken).events, [kept, kept])
+  for (const bad of ['{}', '" "', 'null']) {
+    const { result } = decodeHec('hec', envelope('{"a":1}') + envelope(bad))
+    assert.equal(result.fatal?.index, 1, bad)
+  }
+  for (const bad of ['01.000', '1.000x', '"1.000', '-1.000', '1.000e400']) {
+    const { result } = decodeHec('hec', envelope('1') + envelope('2', bad))
+    assert.equal(result.fatal?.index, 1, bad)
+  }
+})
+
 test('what the URL says is in events that do not say it', () => {
   const options = { host: 'h "1"', index: 'i', time: '1700000000.5' }
   const { events, times } = decodeHec(
@@ -143,6 +179,13 @@ test('an event that is too large or too deep is rejected alone', () => {
     ],
   )
   assert.deepEqual([events.length, events[1]?.length], [3, EVENT_BYTES_MAX - 2])
+  // Too large only by what the URL adds: the next has it all the same.
+  const host = 'h'.repeat(50)
+  const rest = decodeHec('hec', `${fits}{"event":"a"}{"event":"b"}`, { host })
+  assert.deepEqual(rest.events, [
+    `{"message":"a","host":"${host}"}`,
+    `{"message":"b","host":"${host}"}`,
+  ])
 })
 
 test('a URL cannot make much of little', () => {
@@ -204,9 +247,10 @@ const time = fc.oneof(
   fc.constantFrom('', 'x', '1.', '.5', '0', null, 1.25),
 )
 const metadata = fc.oneof({ arbitrary: text, weight: 9 }, scalar, value)
+const event = fc.oneof(fc.dictionary(name, value, { minKeys: 1, maxKeys: 4 }), text, value)
 const envelope = fc.record(
   {
-    event: fc.oneof(fc.dictionary(name, value, { minKeys: 1, maxKeys: 4 }), text, value),
+    event,
     time,
     fields,
     host: metadata,
@@ -217,20 +261,32 @@ const envelope = fc.record(
   },
   { requiredKeys: ['event'] },
 )
+const form = fc.tuple(
+  fc.integer(),
+  fc.constantFrom('', ' ', '\n'),
+  fc.option(envelope, { freq: 4 }),
+)
+type Form = readonly [order: number, gap: string, before: object | null]
 /** With its members in any order, some of them twice, on one line or several. */
-const spelled = fc
-  .tuple(envelope, fc.integer(), fc.constantFrom('', ' ', '\n'), fc.option(envelope, { freq: 4 }))
-  .map(([one, order, gap, before]) => {
-    const entries = Object.entries(one)
-    entries.sort(([a], [b]) => ((a.charCodeAt(0) * order) % 7) - ((b.charCodeAt(0) * order) % 7))
-    const overruled = before === null || order % 3 > 0 ? [] : Object.entries(before)
-    const members = [...overruled, ...entries].map(
-      ([key, of]) => `${gap}"${key}"${gap}:${gap}${JSON.stringify(of)}`,
-    )
-    return `{${members.join(`${gap},`)}${gap}}`
-  })
+function spell(one: object, [order, gap, before]: Form): string {
+  const entries = Object.entries(one)
+  entries.sort(([a], [b]) => ((a.charCodeAt(0) * order) % 7) - ((b.charCodeAt(0) * order) % 7))
+  const overruled = before === null || order % 3 > 0 ? [] : Object.entries(before)
+  const members = [...overruled, ...entries].map(
+    ([key, of]) => `${gap}"${key}"${gap}:${gap}${JSON.stringify(of)}`,
+  )
+  return `{${members.join(`${gap},`)}${gap}}`
+}
+const spelled = fc.tuple(envelope, form).map(([one, as]) => spell(one, as))
+/** As one sender has them: only event and time change. */
+const repeated = fc
+  .tuple(envelope, form, fc.array(fc.record({ event, time }, { requiredKeys: ['event'] })))
+  .map(([one, as, all]) => [one, ...all].map((own) => spell({ ...one, ...own }, as)).join(''))
 const body = fc
-  .array(fc.tuple(spelled, fc.constantFrom('', '\n', ' \r\n')), { minLength: 1, maxLength: 6 })
+  .array(fc.tuple(fc.oneof(spelled, repeated), fc.constantFrom('', '\n', ' \r\n')), {
+    minLength: 1,
+    maxLength: 6,
+  })
   .map((all) => all.map(([one, gap]) => one + gap).join(''))
 const options = fc.record(
   { host: fc.constantFrom('h', 'own'), sourcetype: fc.constant('t'), time: fc.constant('7') },

@@ -12,7 +12,7 @@ import { after, before, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { CONTROL_POLL_MS, READ_GRACE_MS } from '../../../src/limits.ts'
 import { sendSignal } from '../../../src/machine/processes.ts'
-import { type Answer, Api, call, NDJSON_TYPE, readProblem } from '../../support/api.ts'
+import { type Answer, Api, call, JSON_TYPE, NDJSON_TYPE, readProblem } from '../../support/api.ts'
 import { ONLY_LONG } from '../../support/fuzzing.ts'
 import { Load } from '../../support/load.ts'
 import { makeDataDir, removeDataDir, Service } from '../../support/service.ts'
@@ -31,6 +31,20 @@ function assertUnavailable(answer: Answer): void {
   assert.equal(code, 'unavailable')
   assert.ok(Number(retryAfter) > 0)
   assert.equal(answer.headers['retry-after'], String(retryAfter))
+}
+
+/** In the terms of Loki's and of Splunk's senders, who try again by these. */
+async function assertDoorsUnavailable(api: Api, key: string): Promise<void> {
+  for (const [path, body, told] of [
+    ['/loki/api/v1/push', '{"streams":[{"stream":{},"values":[["0","a"]]}]}', /^[^{]+\n$/],
+    ['/services/collector', '{"event":"a"}', /^\{"text":"Server is busy","code":9,/],
+  ] as const) {
+    const headers = { 'x-api-key': key, 'content-type': JSON_TYPE, 'idempotency-key': path }
+    const answer = await call(`${api.url}${path}`, { method: 'POST', headers, body })
+    assert.equal(answer.status, 503, answer.text)
+    assert.ok(Number(answer.headers['retry-after']) > 0)
+    assert.match(answer.text, told)
+  }
 }
 
 async function until(what: string, check: () => Promise<boolean>): Promise<void> {
@@ -111,6 +125,7 @@ describe('PostgreSQL away', () => {
     while (isDown) {
       answers.add((await api.ingest(stream.key, '[]')).status) // Judged without the store.
       assertUnavailable(await api.ingest(stream.key, '{}', { 'idempotency-key': 'away' }))
+      await assertDoorsUnavailable(api, stream.key)
       const ready = await call(`${api.url}/readyz`)
       assert.equal(ready.status, 503)
       assert.match(ready.text, /"status":"not_ready","not_ready":\{"postgres":/)

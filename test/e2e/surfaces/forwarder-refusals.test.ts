@@ -186,6 +186,13 @@ test('overload: 429 with Retry-After, 503 for the JavaScript bulk helper', async
   })
   assert.deepEqual([hec.status, JSON.parse(hec.text).code], [503, 9])
   assert.equal(hec.headers['retry-after'], '1')
+  const loki = await call(`${service.url}/loki/api/v1/push`, {
+    method: 'POST',
+    headers: { 'x-api-key': other.key, 'content-type': 'application/json' },
+    body: '{"streams":[]}',
+  })
+  assert.deepEqual([loki.status, loki.headers['retry-after']], [429, '1'])
+  assert.match(loki.text, /^[^{]+\n$/, 'a line of text')
   for (const holder of holders) holder.destroy()
   await untilInFlight(0)
   assert.equal((await bulk(stream, PAIR, { 'x-elastic-client-meta': helper })).status, 200)

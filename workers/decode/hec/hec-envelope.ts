@@ -1,8 +1,13 @@
 /**
  * Finds the members of one envelope, `{"time":…,"event":…,"fields":{…},"host":…}`, and judges them.
  * Members may come in any order; the last of one name counts.
+ *
+ * Subtle: senders have an envelope of one form, and mostly one metadata, for all their events. So
+ * what is around the time and the event is compared with the envelope before: where it is the same
+ * bytes, only these two are read.
  */
 import { HecTime } from '../../../src/model/hec-time.ts'
+import { kernels } from '../../kernel/kernels.ts'
 import { viewOf } from '../../tape/event-buffer.ts'
 import { stringStop } from '../../tape/json-scan.ts'
 import { unescapeToString } from '../../tape/json-string.ts'
@@ -20,8 +25,11 @@ export const FIELDS = 6
 const NAMES = ['host', 'source', 'sourcetype', 'index', 'time', 'event', 'fields'] as const
 const NAME_BYTES = NAMES.map((name) => Buffer.from(name))
 const OTHER = -1
+const ONLY_EVENT = [EVENT]
+const TIME_FIRST = [TIME, EVENT]
+const EVENT_FIRST = [EVENT, TIME]
 /** Values become members of an event. */
-export const MEMBER_DEPTH = 1
+const MEMBER_DEPTH = 1
 
 /** What may be wrong with an envelope. */
 export const GOOD = 0
@@ -41,6 +49,7 @@ export const OPEN_OBJECT = 0x7b
 const CLOSE_OBJECT = 0x7d
 const OPEN_ARRAY = 0x5b
 const LETTER_N = 0x6e
+const ZERO = 0x30
 const SPACE = 0x20
 /** After a backslash: those that stand for white space. */
 const BLANK_ESCAPES = new Set(Buffer.from('nrt'))
@@ -69,6 +78,8 @@ export class HecEnvelope {
   readonly others: OtherMember[] = []
   /** Behind the envelope, once it was read. */
   envelopeEnd = 0
+  /** Whether all but time and event is as in the envelope before: its places are still those. */
+  isRepeated = false
   readonly #tape: JsonTape
   readonly #takeObject: TakeObject
   #bytes: Uint8Array = new Uint8Array(0)
@@ -79,6 +90,12 @@ export class HecEnvelope {
   /** Which member came last: mostly the next envelope has them in the same order. */
   #last = 0
   #areFieldsFlat = true
+  /** Where the value is that `time` has. */
+  #timeAt = -1
+  /** What the envelope to compare with has of time and event, in order; empty for none. */
+  #holes: readonly number[] = []
+  /** Start and end of what is before, between and behind them. */
+  readonly #around = new Int32Array(6)
 
   /** `tape` judges; nothing stays on it. */
   constructor(tape: JsonTape, takeObject: TakeObject) {
@@ -90,21 +107,69 @@ export class HecEnvelope {
   begin(bytes: Uint8Array): void {
     this.#bytes = bytes
     this.#view = viewOf(bytes)
+    this.#holes = []
   }
 
   /** Reads the envelope whose brace is at `open`. */
   read(open: number): number {
+    this.#timeAt = -1
+    this.#tape.allowLineFeeds(true)
+    this.envelopeEnd = this.#tryRepeated(open)
+    this.isRepeated = this.envelopeEnd >= 0
+    if (this.isRepeated) return this.#judge()
+    this.#holes = []
     this.start.fill(-1)
     if (this.others.length > 0) this.others.length = 0
     this.envelopeEnd = this.#readMembers(open)
-    return this.envelopeEnd < 0 ? BAD_SYNTAX : this.#judge()
+    if (this.envelopeEnd < 0) return BAD_SYNTAX
+    const found = this.#judge()
+    if (found === GOOD) this.#remember(open)
+    return found
+  }
+
+  /** What comes next is compared with the envelope that was read. */
+  #remember(open: number): void {
+    const { start, end } = this
+    const isTimeFirst = start[TIME]! < start[EVENT]!
+    this.#holes = start[TIME]! < 0 ? ONLY_EVENT : isTimeFirst ? TIME_FIRST : EVENT_FIRST
+    let from = open
+    for (const [i, hole] of this.#holes.entries()) {
+      this.#around[2 * i] = from
+      this.#around[2 * i + 1] = start[hole]!
+      from = end[hole]!
+    }
+    this.#around[2 * this.#holes.length] = from
+    this.#around[2 * this.#holes.length + 1] = this.envelopeEnd
+  }
+
+  /** Returns where the envelope ends, or -1 where it is not like the last one. Hot. */
+  #tryRepeated(open: number): number {
+    const holes = this.#holes
+    if (holes.length === 0) return -1
+    let pos = open
+    for (let i = 0; i < holes.length; i++) {
+      pos = this.#pastSame(i, pos)
+      if (pos < 0) return -1
+      pos = this.#readValue(holes[i]!, pos)
+      if (pos < 0 || this.start[holes[i]!]! < 0) return -1
+    }
+    return this.#pastSame(holes.length, pos)
+  }
+
+  /** Past the piece of the envelope before, if that is at `pos`; -1 where something else is. */
+  #pastSame(piece: number, pos: number): number {
+    const start = this.#around[2 * piece]!
+    const length = this.#around[2 * piece + 1]! - start
+    const { byteOffset } = this.#bytes
+    if (pos + length > this.#bytes.length) return -1
+    const isSame = kernels.isSameText(byteOffset + start, byteOffset + pos, length) !== 0
+    return isSame ? pos + length : -1
   }
 
   /** Returns where the object ends, or -1. Hot: one round a member. */
   #readMembers(open: number): number {
     const bytes = this.#bytes
     const tape = this.#tape
-    tape.allowLineFeeds(true)
     let pos = tape.space(open + 1)
     if (bytes[pos] === CLOSE_OBJECT) return pos + 1
     for (;;) {
@@ -143,6 +208,10 @@ export class HecEnvelope {
     if (kind === FIELDS) return this.#keep(kind, start, this.#readFields(start))
     if (kind === EVENT && first === OPEN_OBJECT) {
       return this.#keep(kind, start, this.#takeObject(start))
+    }
+    if (kind === TIME) {
+      const end = this.#readUsualTime(start)
+      if (end >= 0) return this.#keep(kind, start, end)
     }
     if (kind !== OTHER && first === QUOTE) {
       // Most strings have no escapes.
@@ -234,11 +303,22 @@ export class HecEnvelope {
   }
 
   #judge(): number {
+    const { start, end, time } = this
+    if (start[EVENT]! < 0) return NO_EVENT
+    if (this.#isBlank(start[EVENT]!, end[EVENT]!)) return BLANK_EVENT
+    if (!this.isRepeated) {
+      const found = this.#judgeMetadata()
+      if (found !== GOOD) return found
+    }
+    const at = start[TIME]!
+    if (at < 0) time.ms = time.nanos = 0
+    else if (at !== this.#timeAt && !this.#readTime(at, end[TIME]!)) return BAD_TIME
+    return GOOD
+  }
+
+  #judgeMetadata(): number {
     const bytes = this.#bytes
     const { start } = this
-    const event = start[EVENT]!
-    if (event < 0) return NO_EVENT
-    if (this.#isBlank(event, this.end[EVENT]!)) return BLANK_EVENT
     if (start[FIELDS]! >= 0) {
       if (bytes[start[FIELDS]!] !== OPEN_OBJECT || !this.#areFieldsFlat) return BAD_FIELDS
     }
@@ -246,9 +326,21 @@ export class HecEnvelope {
       const first = start[kind]! < 0 ? 0 : bytes[start[kind]!]
       if (first === OPEN_OBJECT || first === OPEN_ARRAY) return BAD_METADATA
     }
-    this.time.ms = 0
-    this.time.nanos = 0
-    return start[TIME]! < 0 || this.#readTime(start[TIME]!, this.end[TIME]!) ? GOOD : BAD_TIME
+    return GOOD
+  }
+
+  /** Reads a time as it is mostly spelled; returns where its value ends, or -1. Hot. */
+  #readUsualTime(start: number): number {
+    const bytes = this.#bytes
+    const quote = bytes[start] === QUOTE ? 1 : 0
+    // JSON's numbers have no zeros before them.
+    if (bytes[start + quote]! <= ZERO) return -1
+    const stop = this.time.readUsual(bytes, start + quote, bytes.length)
+    const next = bytes[stop]
+    const isEnd = quote === 1 ? next === QUOTE : next === COMMA || next === CLOSE_OBJECT
+    if (!isEnd) return -1
+    this.#timeAt = start
+    return stop + quote
   }
 
   #readTime(start: number, end: number): boolean {

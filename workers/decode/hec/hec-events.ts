@@ -62,6 +62,7 @@ import { TakenNames } from './taken-names.ts'
 
 const LINE_FEED = 0x0a
 const COMMA = 0x2c
+const NO_NODE = -1
 
 const MESSAGES: Readonly<Record<number, string>> = {
   [NO_EVENT]: HEC_FAULTS.required.text,
@@ -91,6 +92,11 @@ export class HecEventsDecoder {
   #lineFeed = -1
   /** Whether the current envelope is on several lines. */
   #hasLineFeeds = false
+  /** The member of the metadata that `#find` found: of the envelope, or of the URL. */
+  #isDefault = false
+  #from: Uint8Array = this.#bytes
+  #start = 0
+  #end = 0
 
   constructor(target: DecodeTarget) {
     this.#tape = target.tape
@@ -174,6 +180,7 @@ export class HecEventsDecoder {
     const written = this.#write()
     if (written !== WRITTEN) {
       this.#writer.drop()
+      this.#writer.beginTail()
       return this.#reject(open, envelopeEnd, written)
     }
     this.#writer.add()
@@ -206,10 +213,19 @@ export class HecEventsDecoder {
     const bytes = this.#bytes
     const { start, end } = envelope
     writer.reserve(envelope.envelopeEnd - this.#open)
-    if (bytes[start[EVENT]!] !== OPEN_OBJECT) this.#writeValue()
+    const own = bytes[start[EVENT]!] === OPEN_OBJECT ? NO_NODE : this.#writeValue()
+    if (envelope.isRepeated && writer.tryRepeatTail(own)) return writer.close(this.#hasLineFeeds)
+    writer.beginTail()
+    let hasTaken = false
     let lost = 0
     for (let member = HOST; member <= INDEX; member++) {
-      if (!this.#tryMetadata(member)) lost |= 1 << member
+      if (!this.#find(member)) continue
+      const node = writer.nodeOf(METADATA[member]!)
+      if (!writer.hasName(node)) this.#writeMetadata(member, node)
+      else {
+        hasTaken = true
+        if (!this.#isSame(node)) lost |= 1 << member
+      }
     }
     const fields = start[FIELDS]!
     if (fields >= 0 && this.#judge.space(fields + 1) < end[FIELDS]! - 1) {
@@ -220,6 +236,7 @@ export class HecEventsDecoder {
       if (!this.#taken.take(mark)) return this.#writeRecurring()
     }
     if (envelope.others.length > 0) return this.#writeRecurring()
+    if (!hasTaken) writer.endTail()
     if (lost !== 0) {
       if (writer.hasName(writer.nodeOf(KEPT))) return this.#writeRecurring()
       this.#writeLost(lost)
@@ -227,8 +244,8 @@ export class HecEventsDecoder {
     return writer.close(this.#hasLineFeeds)
   }
 
-  /** An event that is no object. */
-  #writeValue(): void {
+  /** Writes an event that is no object; returns the node of its name. */
+  #writeValue(): number {
     const { start, end, type } = this.#envelope
     const writer = this.#writer
     const name = this.#valueName()
@@ -239,6 +256,7 @@ export class HecEventsDecoder {
     writer.key(name, true)
     if (name === EVENT_NAME) writer.value(node, this.#bytes, start[EVENT]!, end[EVENT]!)
     else writer.scalar(node, type[EVENT]!, this.#bytes, start[EVENT]!, end[EVENT]!)
+    return node
   }
 
   #valueName(): Name {
@@ -248,38 +266,44 @@ export class HecEventsDecoder {
     return looksLikeObject(this.#bytes, start + 1, end - 1) ? LOG : MESSAGE
   }
 
-  /** Writes a member of the metadata, if there is one; false where its name is taken. */
-  #tryMetadata(member: number): boolean {
-    const { start, end, type } = this.#envelope
+  /** Finds where a member of the metadata is; false where there is none. */
+  #find(member: number): boolean {
+    const { start, end } = this.#envelope
     const writer = this.#writer
     const isDefault = start[member]! < 0
-    const from = isDefault ? writer.defaultBytes : this.#bytes
-    const at = isDefault ? writer.defaultStart[member]! : start[member]!
-    if (at < 0) return true
-    const to = isDefault ? writer.defaultEnd[member]! : end[member]!
-    const name = METADATA[member]!
-    const node = writer.nodeOf(name)
-    if (writer.hasName(node)) {
-      return this.#taken.isSame(node, writer.tapeStart, writer.bytes, from, at, to)
+    this.#isDefault = isDefault
+    this.#from = isDefault ? writer.defaultBytes : this.#bytes
+    this.#start = isDefault ? writer.defaultStart[member]! : start[member]!
+    this.#end = isDefault ? writer.defaultEnd[member]! : end[member]!
+    return this.#start >= 0
+  }
+
+  /** Writes the member that was found. */
+  #writeMetadata(member: number, node: number): void {
+    const writer = this.#writer
+    writer.key(METADATA[member]!, false)
+    if (this.#isDefault) writer.value(node, this.#from, this.#start, this.#end)
+    else {
+      const type = this.#envelope.type[member]!
+      writer.scalar(node, type, this.#from, this.#start, this.#end)
     }
-    writer.key(name, false)
-    if (isDefault) writer.value(node, from, at, to)
-    else writer.scalar(node, type[member]!, from, at, to)
-    return true
+  }
+
+  /** Whether the event has the member that was found, with its name. */
+  #isSame(node: number): boolean {
+    const { tapeStart, bytes } = this.#writer
+    return this.#taken.isSame(node, tapeStart, bytes, this.#from, this.#start, this.#end)
   }
 
   /** Keeps metadata whose name is taken under `hec`: a bit for each member. */
   #writeLost(lost: number): void {
-    const { start, end } = this.#envelope
     const writer = this.#writer
     let isFirst = true
     for (let member = HOST; member <= INDEX; member++) {
       if ((lost & (1 << member)) === 0) continue
-      const isDefault = start[member]! < 0
-      const from = isDefault ? writer.defaultBytes : this.#bytes
-      const at = isDefault ? writer.defaultStart[member]! : start[member]!
-      const to = isDefault ? writer.defaultEnd[member]! : end[member]!
-      writer.value(writer.keptKey(METADATA[member]!, isFirst), from, at, to)
+      this.#find(member)
+      const node = writer.keptKey(METADATA[member]!, isFirst)
+      writer.value(node, this.#from, this.#start, this.#end)
       isFirst = false
     }
     writer.brace()
@@ -291,12 +315,10 @@ export class HecEventsDecoder {
     const { start, end } = this.#envelope
     const isObject = this.#bytes[start[EVENT]!] === OPEN_OBJECT
     const name = isObject ? undefined : this.#valueName()
-    const defaultOf = (member: number) => {
-      const at = writer.defaultStart[member]!
-      const to = writer.defaultEnd[member]!
-      return at < 0 ? undefined : Buffer.from(writer.defaultBytes.subarray(at, to))
+    const metadataOf = (member: number) => {
+      return this.#find(member) ? this.#from.subarray(this.#start, this.#end) : undefined
     }
-    const text = metadataText(this.#judge, this.#bytes, this.#envelope, name?.name, defaultOf)
+    const text = metadataText(this.#judge, this.#bytes, this.#envelope, name?.name, metadataOf)
     const event = this.#bytes.subarray(start[EVENT]!, end[EVENT]!)
     writer.drop()
     writer.reserve(event.length + text.length)

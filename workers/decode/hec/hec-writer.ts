@@ -17,6 +17,7 @@ import { ROOT } from '../../tape/path-trie.ts'
 import { ESCAPED, STRING } from '../../tape/tape-types.ts'
 import type { DecodeTarget } from '../decoder.ts'
 import { blankLineFeeds } from '../part-lines.ts'
+import { namesAtRoot } from './taken-names.ts'
 
 const LINE_FEED = 0x0a
 const COMMA = 0x2c
@@ -76,6 +77,13 @@ export class HecWriter {
   #generatedLeft = 0
   /** About as much as objects were lately at most. */
   #usualBytes = 0
+  /** Where a tail that may be repeated lies in the batch's buffer, and its entries; -1 for none. */
+  #tailStart = 0
+  #tailEnd = -1
+  #tailTapeStart = 0
+  #tailTapeEnd = 0
+  /** Nodes of its members, once somebody asked. */
+  #tailNodes: readonly number[] | undefined
 
   constructor({ tape, events, generated }: DecodeTarget) {
     this.#tape = tape
@@ -180,6 +188,35 @@ export class HecWriter {
       tape.errorAt += start - at
       return -1
     }
+  }
+
+  /** There is no tail; one begins here, if `endTail` is called. */
+  beginTail(): void {
+    this.#tailStart = this.#into.length
+    this.#tailTapeStart = this.#tape.length
+    this.#tailEnd = -1
+  }
+
+  /** The event has no other member of their names: the same may come behind other events. */
+  endTail(): void {
+    this.#tailEnd = this.#into.length
+    this.#tailTapeEnd = this.#tape.length
+    this.#tailNodes = undefined
+  }
+
+  /**
+   * Writes the last tail once more; false where there is none, or where the event has one of its
+   * names. `own`: a node that the event has, where it was not parsed as an object.
+   */
+  tryRepeatTail(own: number): boolean {
+    if (this.#tailEnd < 0) return false
+    const tape = this.#tape
+    const into = this.#into
+    this.#tailNodes ??= namesAtRoot(tape, this.#tailTapeStart, this.#tailTapeEnd)
+    for (const node of this.#tailNodes) if (node === own || this.hasName(node)) return false
+    tape.copyEntries(this.#tailTapeStart, this.#tailTapeEnd, into.length - this.#tailStart)
+    into.length = copyRange(into.bytes, into.length, into.bytes, this.#tailStart, this.#tailEnd)
+    return true
   }
 
   /** Begins the event with a brace and no member. */

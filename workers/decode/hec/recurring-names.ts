@@ -20,7 +20,7 @@ export function metadataText(
   bytes: Uint8Array,
   envelope: HecEnvelope,
   eventName: string | undefined,
-  defaultOf: (member: number) => Buffer | undefined,
+  metadataOf: (member: number) => Uint8Array | undefined,
 ): Buffer {
   const { start, end } = envelope
   const own = eventName === undefined ? membersAt(tape, bytes, start[EVENT]!) : new Map()
@@ -33,9 +33,8 @@ export function metadataText(
     else if (!there.equals(value)) losers.set(name, value)
   }
   for (let member = HOST; member <= INDEX; member++) {
-    const isThere = start[member]! >= 0
-    const value = isThere ? copyOf(bytes, start[member]!, end[member]!) : defaultOf(member)
-    if (value !== undefined) place(HEC_METADATA[member]!, value, kept)
+    const value = metadataOf(member)
+    if (value !== undefined) place(HEC_METADATA[member]!, copyOf(value), kept)
   }
   const keptFields: Members = new Map()
   if (start[FIELDS]! >= 0) {
@@ -70,7 +69,7 @@ function membersAt(tape: JsonTape, bytes: Uint8Array, open: number): Members {
 }
 
 /** Out of shared memory, and on one line. */
-function copyOf(bytes: Uint8Array, start: number, end: number): Buffer {
+function copyOf(bytes: Uint8Array, start = 0, end = bytes.length): Buffer {
   const copy = Buffer.from(bytes.subarray(start, end))
   for (let at = copy.indexOf('\n'); at >= 0; at = copy.indexOf('\n', at + 1)) copy[at] = 0x20
   return copy

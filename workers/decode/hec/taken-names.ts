@@ -2,6 +2,7 @@
 import type { JsonTape } from '../../tape/json-tape.ts'
 import { ROOT } from '../../tape/path-trie.ts'
 import { DEAD, ENTRY, ESCAPED, EXTENSION, STRING } from '../../tape/tape-types.ts'
+import { isTextAt } from '../text-at.ts'
 
 export class TakenNames {
   readonly #tape: JsonTape
@@ -33,8 +34,7 @@ export class TakenNames {
     let last = 0
     for (let at = from; at < length; at += ENTRY) {
       if (entries[at + 1] === EXTENSION) continue
-      let node = entries[at]!
-      while (parent[node] !== ROOT) node = parent[node]!
+      const node = rootOf(parent, entries[at]!)
       if (node === last) continue // Mostly another leaf of the same value.
       last = node
       // A value that was overruled by a later one of its name has that name too.
@@ -59,9 +59,7 @@ export class TakenNames {
       if (entries[at] !== node || type === DEAD || type === EXTENSION) continue
       const quote = type === STRING || type === ESCAPED ? 1 : 0
       const valueStart = entries[at + 2]! - quote
-      if (entries[at + 3]! + quote - valueStart !== end - start) return false
-      for (let i = start; i < end; i++) if (own[valueStart + i - start] !== bytes[i]) return false
-      return true
+      return isTextAt(own, valueStart, entries[at + 3]! + quote, bytes, start, end)
     }
     return false
   }
@@ -71,4 +69,19 @@ export class TakenNames {
     seen.set(this.#seen)
     this.#seen = seen
   }
+}
+
+/** The nodes at the root that the entries `from`..`to` are of, or under. */
+export function namesAtRoot({ entries, trie }: JsonTape, from: number, to: number): number[] {
+  const nodes = new Set<number>()
+  for (let at = from; at < to; at += ENTRY) {
+    if (entries[at + 1] !== EXTENSION) nodes.add(rootOf(trie.parent, entries[at]!))
+  }
+  return [...nodes]
+}
+
+function rootOf(parent: Int32Array, entry: number): number {
+  let node = entry
+  while (parent[node] !== ROOT) node = parent[node]!
+  return node
 }

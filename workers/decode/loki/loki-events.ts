@@ -15,12 +15,13 @@ import type { RejectCode } from '../../../src/model/batch/part-result.ts'
 import { EventBuilder, NO_KEY } from '../../build/event-builder.ts'
 import type { ByteSource } from '../../build/scalar-writer.ts'
 import { copyRange } from '../../kernel/arena-copy.ts'
-import { kernels } from '../../kernel/kernels.ts'
 import type { DecodedEvents } from '../../tape/decoded-events.ts'
 import { ROOT } from '../../tape/path-trie.ts'
 import type { DecodeTarget } from '../decoder.ts'
 import { TOO_LARGE_MESSAGE } from '../ndjson.ts'
 import { PartOutcome } from '../part-outcome.ts'
+import { isTextAt } from '../text-at.ts'
+import type { Nanos } from './nanos.ts'
 import { Pairs } from './pairs.ts'
 import { PartError } from './part-error.ts'
 
@@ -33,8 +34,8 @@ const SUFFIX = Buffer.from('_extracted')
 const NO_LINE = 0
 const NOT_WRITTEN = -1
 
-/** One entry, as its reader found it. */
-export interface Entry {
+/** One entry, as its reader found it; its time is zero when it says none. */
+export interface Entry extends Nanos {
   /** Where its line is. */
   readonly source: ByteSource
   lineStart: number
@@ -42,9 +43,6 @@ export interface Entry {
   /** Set where the line is the inside of a JSON string; then whether it has escapes. */
   readonly isJson: boolean
   isEscaped: boolean
-  /** Milliseconds since 1970 and nanoseconds beyond them; both 0 when it says no time. */
-  ms: number
-  nanos: number
   /** Bytes of it in the request. */
   bytes: number
 }
@@ -133,8 +131,7 @@ export class LokiEvents {
     const { labels } = this
     for (let i = 0; i < labels.count; i++) {
       if (!isLines(labels, i)) continue
-      labels.rename(i, SUFFIX, labels)
-      labels.takeRenamed(i)
+      labels.setName(i, labels.renamed(i, SUFFIX, labels), labels.text.length)
     }
   }
 
@@ -214,18 +211,8 @@ export class LokiEvents {
     const builder = this.#builder
     const length = this.#labelEnd - this.#labelStart
     if (!builder.room(length)) return false
-    const { tape } = builder
-    const entryBytes = Int32Array.BYTES_PER_ELEMENT
-    tape.reserve(this.#labelTapeEnd - this.#labelTapeStart)
-    const address = tape.entries.byteOffset
-    kernels.copyEntries(
-      address + this.#labelTapeStart * entryBytes,
-      address + this.#labelTapeEnd * entryBytes,
-      address + tape.length * entryBytes,
-      builder.at - this.#labelStart,
-      tape.length - this.#labelTapeStart,
-    )
-    tape.length += this.#labelTapeEnd - this.#labelTapeStart
+    const shift = builder.at - this.#labelStart
+    builder.tape.copyEntries(this.#labelTapeStart, this.#labelTapeEnd, shift)
     const { out } = builder
     builder.at = copyRange(out, builder.at, out, this.#labelStart, this.#labelEnd)
     if (this.#areLabelsRepaired) builder.isRepaired = true
@@ -240,9 +227,9 @@ export class LokiEvents {
       const start = metadata.nameStart(i)
       const end = metadata.nameEnd(i)
       if (isLines(metadata, i) || labels.hasName(source.bytes, start, end)) {
-        metadata.rename(i, SUFFIX, labels)
-        const { text, renamedStart } = metadata
-        previous = this.#writePair(metadata, i, previous, text, renamedStart, text.length)
+        const at = metadata.renamed(i, SUFFIX, labels)
+        const { text } = metadata
+        previous = this.#writePair(metadata, i, previous, text, at, text.length)
       } else {
         previous = this.#writePair(metadata, i, previous, source, start, end)
       }
@@ -287,13 +274,7 @@ function tooMuch(bytesMax: number): string {
 /** Whether the name is one of the line's. */
 function isLines(pairs: Pairs, pair: number): boolean {
   const start = pairs.nameStart(pair)
-  const length = pairs.nameEnd(pair) - start
+  const end = pairs.nameEnd(pair)
   const { bytes } = pairs.source
-  return isText(bytes, start, length, LOG) || isText(bytes, start, length, MESSAGE)
-}
-
-function isText(bytes: Uint8Array, start: number, length: number, text: Uint8Array): boolean {
-  if (length !== text.length) return false
-  for (let i = 0; i < length; i++) if (bytes[start + i] !== text[i]) return false
-  return true
+  return isTextAt(bytes, start, end, LOG) || isTextAt(bytes, start, end, MESSAGE)
 }

@@ -24,8 +24,9 @@ import {
   QUOTE,
 } from '../json-reader.ts'
 import type { PartOutcome } from '../part-outcome.ts'
+import { isTextAt } from '../text-at.ts'
 import type { Entry, LokiEvents } from './loki-events.ts'
-import { type Nanos, NO_DIGITS, readNanos, TOO_LATE } from './nanos.ts'
+import { NO_DIGITS, readNanos, TOO_LATE } from './nanos.ts'
 import type { Pairs } from './pairs.ts'
 import { PartError } from './part-error.ts'
 
@@ -70,7 +71,6 @@ class LokiJsonReader {
   readonly #reader: JsonReader
   readonly #bytes: Uint8Array
   readonly #entry: Entry
-  readonly #time: Nanos = { ms: 0, nanos: 0 }
 
   constructor(events: LokiEvents, source: ByteSource, start: number, end: number) {
     this.#events = events
@@ -103,9 +103,7 @@ class LokiJsonReader {
     const { stringStart, stringEnd, isEscaped } = this.#reader
     const bytes = this.#bytes
     if (isEscaped) return unescapeToString(bytes, stringStart, stringEnd) === String(name)
-    if (stringEnd - stringStart !== name.length) return false
-    for (let i = 0; i < name.length; i++) if (bytes[stringStart + i] !== name[i]) return false
-    return true
+    return isTextAt(bytes, stringStart, stringEnd, name)
   }
 
   #streams(): void {
@@ -179,7 +177,7 @@ class LokiJsonReader {
     if (reader.peek() !== OPEN_ARRAY || !reader.open(CLOSE_ARRAY)) return NO_ENTRY
     if (reader.peek() !== QUOTE) return NO_TIME
     reader.string()
-    const fault = readNanos(this.#bytes, reader.stringStart, reader.stringEnd, this.#time)
+    const fault = readNanos(this.#bytes, reader.stringStart, reader.stringEnd, entry)
     if (fault === NO_DIGITS) return NO_TIME
     if (fault === TOO_LATE) return TIME_TOO_LATE
     if (!reader.more(CLOSE_ARRAY)) return NO_ENTRY
@@ -188,8 +186,6 @@ class LokiJsonReader {
     entry.lineStart = reader.stringStart
     entry.lineEnd = reader.stringEnd
     entry.isEscaped = reader.isEscaped
-    entry.ms = this.#time.ms
-    entry.nanos = this.#time.nanos
     metadata.clear()
     if (!reader.more(CLOSE_ARRAY)) return undefined
     const reason = this.#pairs(metadata, NO_METADATA, 'structured metadata')

@@ -7,7 +7,7 @@ export interface Nanos {
   nanos: number
 }
 
-export const NANOS_READ = 0
+const NANOS_READ = 0
 export const NO_DIGITS = 1
 export const TOO_LATE = 2
 

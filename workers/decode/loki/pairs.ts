@@ -7,6 +7,7 @@ import { LOKI_PAIRS_MAX } from '../../../src/limits.ts'
 import type { ByteSource } from '../../build/scalar-writer.ts'
 import { EventBuffer } from '../../tape/event-buffer.ts'
 import { unescapeInto } from '../../tape/json-string.ts'
+import { isTextAt } from '../text-at.ts'
 
 const PAIR = 4
 
@@ -66,17 +67,16 @@ export class Pairs {
   hasName(bytes: Uint8Array, start: number, end: number): boolean {
     const own = this.source.bytes
     for (let pair = 0; pair < this.count; pair++) {
-      const from = this.nameStart(pair)
-      if (this.nameEnd(pair) - from !== end - start) continue
-      let i = start
-      while (i < end && own[from + i - start] === bytes[i]) i++
-      if (i === end) return true
+      if (isTextAt(own, this.nameStart(pair), this.nameEnd(pair), bytes, start, end)) return true
     }
     return false
   }
 
-  /** Appends a name with `suffix` to `text`, and again until it is none of the `taken`. */
-  rename(pair: number, suffix: Uint8Array, taken: Pairs): void {
+  /**
+   * Appends a name with `suffix` to `text`, and again until it is none of the `taken`; returns
+   * where it starts. It ends where `text` does.
+   */
+  renamed(pair: number, suffix: Uint8Array, taken: Pairs): number {
     const { text } = this
     const start = this.nameStart(pair)
     const length = this.nameEnd(pair) - start
@@ -88,15 +88,12 @@ export class Pairs {
       text.bytes.set(suffix, text.length)
       text.length += suffix.length
     } while (taken.hasName(text.bytes, at, text.length))
-    this.renamedStart = at
+    return at
   }
 
-  /** Where the text starts, up to `text.length`, that `rename` wrote last. */
-  renamedStart = 0
-
-  /** Gives a pair the name that `rename` wrote last; for pairs of `text`. */
-  takeRenamed(pair: number): void {
-    this.#ranges[pair * PAIR] = this.renamedStart
-    this.#ranges[pair * PAIR + 1] = this.text.length
+  /** Gives a pair another name. */
+  setName(pair: number, start: number, end: number): void {
+    this.#ranges[pair * PAIR] = start
+    this.#ranges[pair * PAIR + 1] = end
   }
 }

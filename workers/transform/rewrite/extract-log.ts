@@ -23,7 +23,6 @@ import { type PathTrie, ROOT } from '../../tape/path-trie.ts'
 import { ENTRY, ESCAPED, STRING } from '../../tape/tape-types.ts'
 import type { EventRewriter } from './event-rewriter.ts'
 
-const BYTES = Int32Array.BYTES_PER_ELEMENT
 const LOG_KEY = Buffer.from('log')
 const RAW_KEY = Buffer.from('"_raw":"')
 /** `,` before the key, `"}` after the value, and a line feed with zeros after that. */
@@ -96,14 +95,14 @@ function extractLog(
   const objectEnd = writeObject(out, objectStart, rawStart, rawEnd)
   if (objectEnd < 0) return false
 
-  copyEntries(tape, events.tapeStart[index]!, entry, outStart - eventStart)
+  tape.copyEntries(events.tapeStart[index]!, entry, outStart - eventStart)
   const open = blankLineFeeds(out.bytes, objectStart, objectEnd)
   if (open < 0 || tape.parse(open, node, false, 1) !== objectEnd) {
     tape.length = tapeStart
     return false
   }
   const shift = objectEnd - (rawEnd + 1)
-  copyEntries(tape, entry + ENTRY, events.tapeEnd[index]!, shift)
+  tape.copyEntries(entry + ENTRY, events.tapeEnd[index]!, shift)
   const outEnd = copyRange(out.bytes, objectEnd, out.bytes, rawEnd + 1, eventEnd)
   out.bytes[outEnd] = LINE_FEED
   out.length = outEnd + 1
@@ -163,19 +162,4 @@ function blankLineFeeds(bytes: Uint8Array, start: number, end: number): number {
 
 function isSpace(byte: number): boolean {
   return byte === SPACE || byte === LINE_FEED || byte === 0x0d || byte === 0x09
-}
-
-/** Appends the entries `from`..`to` once more, their positions moved by `shift` bytes. */
-function copyEntries(tape: JsonTape, from: number, to: number, shift: number): void {
-  tape.reserve(to - from)
-  const { entries, length } = tape
-  const address = entries.byteOffset
-  kernels.copyEntries(
-    address + from * BYTES,
-    address + to * BYTES,
-    address + length * BYTES,
-    shift,
-    length - from,
-  )
-  tape.length = length + to - from
 }

@@ -4,9 +4,9 @@ import {
   type BodyFormat,
   detectedFormat,
   lineFormat,
-  type WholePart,
+  measuredFormat,
 } from '../../framing/body-format.ts'
-import { ValueCutter } from '../../framing/cutters.ts'
+import { ElementCutter } from '../../framing/cutters.ts'
 
 /** The shortest envelope that is an event, `{"event":1}`, and the shortest line. */
 const ENVELOPE_BYTES_MIN = 11
@@ -14,27 +14,17 @@ const LINE_BYTES_MIN = 2
 
 const EVENTS = detectedFormat('hec', 'text', {
   array: 'hec-array',
-  createOther: () => ({ framing: 'hec', cutter: new ValueCutter() }),
+  other: { framing: 'hec', createCutter: () => new ElementCutter('close') },
 })
 
 export const HEC_BODY = withMetadata(EVENTS, ENVELOPE_BYTES_MIN)
 export const HEC_RAW_BODY = withMetadata(lineFormat('hec-raw', 'text'), LINE_BYTES_MIN)
 
-/** What the URL says is in each event: where requests share a batch, that counts. */
+/** What the URL says is in each event. */
 function withMetadata(format: BodyFormat, eventBytesMin: number): BodyFormat {
-  return {
-    ...format,
-    whole: (bytes, options) => {
-      const whole = format.whole(bytes, options)
-      const more = metadataBytes(options ?? {})
-      if (more === 0 || 'code' in whole) return whole
-      return withEventBytes(whole, Math.ceil(bytes.length / eventBytesMin) * more)
-    },
-  }
-}
-
-function withEventBytes(whole: WholePart, more: number): WholePart {
-  return { ...whole, eventBytes: whole.bytes.length + more }
+  return measuredFormat(format, ({ length }, options) => {
+    return length + Math.ceil(length / eventBytesMin) * metadataBytes(options ?? {})
+  })
 }
 
 /** At most what it takes in an event. */

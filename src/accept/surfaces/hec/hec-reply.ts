@@ -1,8 +1,8 @@
 /**
- * Answers as Splunk's HTTP Event Collector gives them. Its clients decide by the status: all retry
- * after 503, which is Splunk's for "busy", some drop what is answered with 429, and most what gets
- * another 4xx (docs/collectors/splunk-hec.md). Some compare the text. `detail` is ours, for people:
- * clients skip what they do not know.
+ * Answers as Splunk's HTTP Event Collector gives them. Its clients decide by the status: nearly all
+ * retry after 503, which is Splunk's for "busy", some drop what is answered with 429, and most what
+ * gets another 4xx (docs/collectors/splunk-hec.md). Some compare the text. `detail` is ours, for
+ * people: clients skip what they do not know.
  */
 import { ERRORS, type IngestError } from '../../../errors.ts'
 import type { Reply } from '../../../http/exchange.ts'
@@ -36,7 +36,7 @@ const WITHOUT_KEY = {
 } as const
 const CHALLENGE = ['WWW-Authenticate', 'Splunk realm="sluice"'] as const
 
-export function hecReply(
+function hecReply(
   { status, code, text }: HecAnswer,
   members?: Readonly<Record<string, unknown>>,
 ): Reply {

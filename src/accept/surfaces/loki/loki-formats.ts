@@ -4,31 +4,23 @@
  */
 import { IngestError } from '../../../errors.ts'
 import { BODY_BYTES_MAX } from '../../../limits.ts'
-import { type BodyFormat, documentFormat } from '../../framing/body-format.ts'
+import { documentFormat, measuredFormat } from '../../framing/body-format.ts'
 
 const EMPTY = new IngestError('malformed', 'the body is empty')
 const LENGTH_BYTES_MAX = 5
 
-export const LOKI_JSON_BODY = notEmpty(documentFormat('loki-json', 'text'), (bytes) => bytes.length)
+export const LOKI_JSON_BODY = measuredFormat(documentFormat('loki-json', 'text'), ({ length }) => {
+  return length === 0 ? EMPTY : length
+})
 
-export const LOKI_PROTOBUF_BODY = notEmpty(
+export const LOKI_PROTOBUF_BODY = measuredFormat(
   documentFormat('loki-protobuf', 'binary'),
-  decompressedBytes,
+  (bytes) => {
+    if (bytes.length === 0) return EMPTY
+    const length = decompressedBytes(bytes)
+    return length > BODY_BYTES_MAX ? tooLarge() : length
+  },
 )
-
-/** `measure`: bytes of a small body once it is decompressed. */
-function notEmpty(format: BodyFormat, measure: (bytes: Uint8Array) => number): BodyFormat {
-  return {
-    ...format,
-    whole: (bytes, options) => {
-      if (bytes.length === 0) return EMPTY
-      const eventBytes = measure(bytes)
-      if (eventBytes > BODY_BYTES_MAX) return tooLarge()
-      const part = format.whole(bytes, options)
-      return part instanceof IngestError ? part : { ...part, eventBytes }
-    },
-  }
-}
 
 /** What the body's beginning says. A lie is found by the decoder. */
 function decompressedBytes(bytes: Uint8Array): number {

@@ -30,10 +30,10 @@ import type { SegmentId } from '../../../../src/model/segment-id.ts'
 import { IngestPipeline } from '../../../../workers/ingest.ts'
 import { decodeSegment } from '../../../../workers/segment/segment.ts'
 import { encodeLogsRequest } from '../../../e2e/surfaces/otlp-encoder.ts'
+import { callGrpc, framed, GRPC_HEADERS, type GrpcAnswer } from '../../../support/grpc-call.ts'
 import { createRandom } from '../../../support/random.ts'
 import { stream } from '../../batching/batcher-harness.ts'
 
-const EXPORT = '/opentelemetry.proto.collector.logs.v1.LogsService/Export'
 const KEY = 'a-key'
 const pipeline = new IngestPipeline()
 const pool = {
@@ -93,52 +93,8 @@ after(async () => {
   await surface.stop?.()
 })
 
-interface Answer {
-  readonly http: number | undefined
-  readonly status: string | undefined
-  readonly message: string
-  readonly details: Buffer
-  readonly body: Buffer
-  readonly code: number
-}
-
-const HEADERS = { ':method': 'POST', 'content-type': 'application/grpc', te: 'trailers' }
-
-/** Sends the pieces; a pause between them lets each arrive by itself. */
-async function call(
-  pieces: readonly Uint8Array[],
-  more: OutgoingHttpHeaders = {},
-): Promise<Answer> {
-  const stream = client.request({ ...HEADERS, ':path': EXPORT, 'x-api-key': KEY, ...more })
-  const heads: Record<string, unknown> = {}
-  stream.on('response', (head) => Object.assign(heads, head))
-  stream.on('trailers', (head) => Object.assign(heads, head))
-  stream.on('error', nothing)
-  const chunks: Buffer[] = []
-  stream.on('data', (bytes: Buffer) => chunks.push(bytes))
-  const closed = new Promise((resolve) => stream.once('close', resolve))
-  for (const piece of pieces) {
-    if (stream.destroyed || stream.closed) break
-    stream.write(piece)
-    await new Promise((resolve) => setImmediate(resolve))
-  }
-  stream.end()
-  await closed
-  return {
-    http: heads[':status'] as number | undefined,
-    status: heads['grpc-status'] as string | undefined,
-    message: decodeURIComponent(String(heads['grpc-message'] ?? '')),
-    details: Buffer.from(String(heads['grpc-status-details-bin'] ?? ''), 'base64'),
-    body: Buffer.concat(chunks),
-    code: stream.rstCode,
-  }
-}
-
-function framed(message: Uint8Array, isCompressed = false): Buffer {
-  const head = Buffer.alloc(5)
-  head[0] = isCompressed ? 1 : 0
-  head.writeUInt32BE(message.length, 1)
-  return Buffer.concat([head, message])
+function call(pieces: readonly Uint8Array[], more: OutgoingHttpHeaders = {}): Promise<GrpcAnswer> {
+  return callGrpc(client, pieces, { 'x-api-key': KEY, ...more })
 }
 
 const logs = (count: number) => {
@@ -179,7 +135,7 @@ test('where a message is cut does not show, large ones are several batches', asy
 test('refusals have the status by which exporters decide', async () => {
   const body = [framed(logs(1))]
   stored = []
-  const bare = (answer: Answer) => [answer.http, answer.status]
+  const bare = (answer: GrpcAnswer) => [answer.http, answer.status]
   assert.deepEqual(bare(await call(body, { 'x-api-key': 'another' })), [200, '16'])
   assert.deepEqual(bare(await call([framed(Buffer.from('nonsense'))])), [200, '3'])
   budget = new IngestError('rate_limited', 'over 100 % of it', { retryAfterSeconds: 7 })
@@ -209,7 +165,7 @@ test('refusals have the status by which exporters decide', async () => {
 test('what is no such call is told so', async () => {
   const body = [framed(logs(1))]
   stored = []
-  const other = EXPORT.replaceAll('logs', 'trace').replace('Logs', 'Trace')
+  const other = GRPC_HEADERS[':path'].replaceAll('logs', 'trace').replace('Logs', 'Trace')
   assert.equal((await call(body, { ':path': other })).status, '12')
   const snappy = { 'grpc-encoding': 'snappy' }
   assert.equal((await call([framed(logs(1), true)], snappy)).status, '12')
@@ -222,7 +178,7 @@ test('what is no such call is told so', async () => {
 })
 
 test('a client that goes away within its message leaves nothing', async () => {
-  const stream = client.request({ ...HEADERS, ':path': EXPORT, 'x-api-key': KEY })
+  const stream = client.request({ ...GRPC_HEADERS, 'x-api-key': KEY })
   stream.on('error', nothing)
   stream.write(framed(logs(30_000)).subarray(0, 2_000_000))
   await new Promise((resolve) => setTimeout(resolve, 50))

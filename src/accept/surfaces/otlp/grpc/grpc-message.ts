@@ -115,17 +115,14 @@ export class GrpcMessage implements BodySource {
   }
 
   #fail(error: IngestError): void {
-    this.#isOver = true
-    this.#kept = []
-    this.#consumer?.aborted()
+    this.#abort()
     this.#listener.onFault(error)
   }
 
-  /** The client went away, unless the answer is given. */
+  /** Nothing more comes of the call; not said where the answer is given. */
   #abort(): void {
     if (this.#isOver) return
-    this.#isOver = true
-    this.#kept = []
+    this.close()
     this.#consumer?.aborted()
   }
 }

@@ -1,14 +1,13 @@
 /**
  * Goal: senders written for Splunk lose nothing and store nothing twice, in batches and at once.
- * Method: Splunk's library for JavaScript, many loggers; Python's handler where it is installed.
+ * Method: Splunk's library for JavaScript, many loggers; Python's handler where pip can install it.
  */
 import assert from 'node:assert/strict'
-import { execFile, execFileSync } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { after, before, test } from 'node:test'
-import { promisify } from 'node:util'
 import { Api } from '../../support/api.ts'
 import { type SharedService, shareService } from '../../support/service.ts'
+import { pythonWith } from './python.ts'
 
 interface SplunkLogger {
   error: (error: unknown) => void
@@ -72,19 +71,11 @@ for n in range(2000):
 logging.shutdown()
 `
 
-function hasHandler(): boolean {
-  try {
-    execFileSync('python3', ['-c', 'import splunk_handler'], { stdio: 'ignore' })
-    return true
-  } catch {
-    return false // No Python, or not with it.
-  }
-}
-
 test("Python's splunk-handler", async (t) => {
-  if (!hasHandler()) return t.skip('splunk-handler is not installed: pip install splunk-handler')
+  const runPython = await pythonWith(t, ['splunk-handler==3.0.0'])
+  if (runPython === undefined) return
   const stream = await api.createStream()
-  await promisify(execFile)('python3', ['-c', HANDLER, String(service.port), stream.key])
+  await runPython(HANDLER, [String(service.port), stream.key])
   const events = await api.events(stream.id)
   assert.equal(events.length, 2_000)
   assert.deepEqual(

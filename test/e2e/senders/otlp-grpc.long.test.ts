@@ -21,8 +21,7 @@ const dataDir = makeDataDir()
 before(async () => {
   service = await Service.start({ dataDir, args: ['--otlp-grpc-port', '0'] })
   api = new Api(service)
-  const [, port] = /"port":(\d+)[^\n]*OTLP over gRPC/.exec(service.output) ?? []
-  url = `http://127.0.0.1:${port}`
+  url = service.grpcUrl
 })
 
 after(async () => {
