@@ -33,7 +33,7 @@ import { chooseFindings, type Finding, MaskedEvents, telling } from './choose-fi
 import { chooseKeys, knownFields, labelsOf } from './choose-fields.ts'
 import { type Comparison, compareJson } from './compare-answer.ts'
 import type { ComparedEvents, CompareRequest } from './compare-request.ts'
-import { findCandidates } from './find-candidates.ts'
+import { findCandidates, tellsSidesApart } from './find-candidates.ts'
 import { EVENTS_MIN, type Scale } from './judge-change.ts'
 import { keysWithin, NARROWED_MAX, type Narrowed, narrow, valueKey } from './narrow-findings.ts'
 
@@ -140,7 +140,10 @@ class Comparing {
       eventsMin: Math.max(3, Math.ceil(EVENTS_MIN / oneIn)),
     }
     const { candidates, everNew } = findCandidates(keys, values, rough, this.#mayBeString)
-    const exact = await this.#exactly(fewAlike(candidates), { spans, tests: values.length })
+    const chosen = this.#request.isByQuery
+      ? candidates.filter((candidate) => !tellsSidesApart(candidate, sampled))
+      : candidates
+    const exact = await this.#exactly(fewAlike(chosen), { spans, tests: values.length })
     const findings = await this.#narrow(exact.findings, { keys, values, scale: exact.scale })
     const compared = new Set(keys.map(({ field }) => JSON.stringify(field)))
     return {

@@ -16,6 +16,7 @@ import { findShift } from './number-shift.ts'
 /** A field has ever new values, as times and ids do, where so many events have such on each side. */
 const NEW_SHARE_MAX = 0.5
 const NEW_VALUES_MIN = 5
+const APART_MIN = 0.98
 
 export interface FoundCandidates {
   /** The most likely first. */
@@ -52,6 +53,13 @@ export function findCandidates(
   }
   candidates.sort((a, b) => b.change.score - a.change.score)
   return { candidates, everNew }
+}
+
+/** That both sides were chosen by it: nearly all events of the one have it, hardly any others. */
+export function tellsSidesApart({ counts }: Candidate, events: BothCounts): boolean {
+  const window = counts.window / events.window
+  const baseline = counts.baseline / events.baseline
+  return Math.abs(window - baseline) > APART_MIN
 }
 
 function isEverNew(values: readonly ValueCount[], events: BothCounts): boolean {

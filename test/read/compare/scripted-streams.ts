@@ -2,6 +2,7 @@
 import type { ScalarType } from '../../../src/model/field-catalog.ts'
 import { makeSegmentId, type SegmentId } from '../../../src/model/segment-id.ts'
 import type { StreamId } from '../../../src/model/stream.ts'
+import { readAggregateRequest } from '../../../src/read/aggregate/aggregate-request.ts'
 import { type CompareDeps, compare } from '../../../src/read/compare/compare.ts'
 import { readCompareRequest } from '../../../src/read/compare/compare-request.ts'
 import type { ClickHouse } from '../../../src/store/clickhouse.ts'
@@ -101,6 +102,13 @@ export class ScriptedStreams {
     } as const
     const sql = `INSERT INTO ${table} (${columns}) FORMAT TSV`
     await this.#clickhouse.insertNative(sql, [Buffer.from(lines.join(''))], { settings })
+  }
+
+  /** Events of a range that a query means. */
+  async count(query: string, range: { readonly from: string; readonly to: string }) {
+    const request = readAggregateRequest({ query, ...range }, Date.now())
+    const { total } = await this.#deps.runAggregate({ ...request, streams: [this.source] })
+    return Number(total)
   }
 
   async compare(body: Readonly<Record<string, unknown>>): Promise<ComparedAnswer> {
