@@ -30,8 +30,8 @@ export function explainChangeTool(deps: ExplainChangeDeps): AgentTool {
     title: 'Explain what is different from before',
     description:
       'What comes more or less often, or has other numbers, from "from" to "to" than before: ' +
-      'values of labels and fields, fields that are new, shifted durations, each with a query for ' +
-      'search_events that finds just these events. What all events have in common, such as more ' +
+      'values of labels and fields, new fields, shifted durations, each with a query that finds ' +
+      'just these events (search_events). What all events have in common, such as more ' +
       'traffic, is told as "whole" and makes no findings. Ask it first when something broke and ' +
       'nobody knows what. Counts may lag behind ingest: "lag_s", seconds.',
     scope: 'events:read',
@@ -84,7 +84,10 @@ function toMembers({
     ...(until !== undefined && { to: until }),
     ...(other !== undefined && { query: other }),
   }
-  const window = { ...(start !== undefined && { from: start }), ...(end !== undefined && { to: end }) }
+  const window = {
+    ...(start !== undefined && { from: start }),
+    ...(end !== undefined && { to: end }),
+  }
   return { ...members, window, baseline: Object.keys(given).length > 0 ? given : baseline }
 }
 

@@ -1,3 +1,5 @@
+import { visibleText } from '../language/visible-text.ts'
+import { splitNames } from '../model/field-path.ts'
 import { chooseStreams, STREAMS_USAGE } from './chosen-streams.ts'
 import {
   CLOCK_CHOICES,
@@ -9,8 +11,6 @@ import {
   readClock,
 } from './clock.ts'
 import { type Command, EXIT_NOTHING, EXIT_OK, type Invocation, textOf } from './command.ts'
-import { visibleText } from '../language/visible-text.ts'
-import { splitNames } from '../model/field-path.ts'
 import {
   type JsonSpan,
   jsonElements,

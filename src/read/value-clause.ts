@@ -1,8 +1,8 @@
 /** The clause that is true of just the events with a value. */
 import { negate } from '../language/combine.ts'
-import type { FieldClause, Query } from '../language/query-tree.ts'
+import type { FieldClause, Query, SystemFieldName } from '../language/query-tree.ts'
 import { makeRange, makeScalar } from '../language/scalar.ts'
-import type { GroupValue } from '../model/aggregates.ts'
+import type { FieldRef, GroupValue } from '../model/aggregates.ts'
 
 const NOWHERE = { start: 0, end: 0 }
 
@@ -34,4 +34,11 @@ export function valueClause(
 /** That the field has a value. */
 export function existsClause(field: FieldClause['field']): Query {
   return { kind: 'field', field, test: { kind: 'exists', ...NOWHERE }, ...NOWHERE }
+}
+
+/** As the language names it. Precondition: a label that queries know. */
+export function fieldOfRef(ref: FieldRef): FieldClause['field'] {
+  return ref.kind === 'path'
+    ? { kind: 'path', parts: [ref.path], ...NOWHERE }
+    : { kind: 'system', name: ref.label as SystemFieldName, ...NOWHERE }
 }

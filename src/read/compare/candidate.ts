@@ -1,7 +1,7 @@
 /** What may become a finding: a condition, and how its events changed. */
 
 import { format } from '../../language/format.ts'
-import type { FieldClause, Query, SystemFieldName } from '../../language/query-tree.ts'
+import type { Query } from '../../language/query-tree.ts'
 import type { FieldRef } from '../../model/aggregates.ts'
 import type { BothCounts, CompareCondition } from '../../store/projection/reads/compare-task.ts'
 import type { Change } from './judge-change.ts'
@@ -20,15 +20,6 @@ export interface Candidate {
   /** Of the events that were looked at. */
   readonly counts: BothCounts
   readonly change: Change
-}
-
-const NOWHERE = { start: 0, end: 0 }
-
-/** As the language names it. Precondition: a label that queries know. */
-export function fieldOfRef(ref: FieldRef): FieldClause['field'] {
-  return ref.kind === 'path'
-    ? { kind: 'path', parts: [ref.path], ...NOWHERE }
-    : { kind: 'system', name: ref.label as SystemFieldName, ...NOWHERE }
 }
 
 /** The condition as a query; undefined for a stream, which queries do not know. */

@@ -6,7 +6,8 @@ import type { FieldRef } from '../../model/aggregates.ts'
 import { formatEventId } from '../../model/event-id.ts'
 import type { BothCounts } from '../../store/projection/reads/compare-task.ts'
 import { formatTimeNs, type Honesty, honestMembers } from '../answer-coverage.ts'
-import { conditionText, fieldOfRef, queryOf } from './candidate.ts'
+import { fieldOfRef } from '../value-clause.ts'
+import { conditionText, queryOf } from './candidate.ts'
 import type { Finding } from './choose-findings.ts'
 import type { CompareRequest } from './compare-request.ts'
 import { factorOf } from './judge-change.ts'
@@ -126,7 +127,8 @@ function shiftText(field: FieldRef, { window, baseline, isHigher }: NumberShift)
     const tell = (value: number | null) => (value === null ? 'none' : figure(value))
     return `${name} ${tell(now)} instead of ${tell(before)}`
   }
-  return `${nameOf(field)} is ${isHigher ? 'higher' : 'lower'}: ${quantile('p50')}, ${quantile('p95')}`
+  const quantiles = `${quantile('p50')}, ${quantile('p95')}`
+  return `${nameOf(field)} is ${isHigher ? 'higher' : 'lower'}: ${quantiles}`
 }
 
 function wholeText({ events, seconds }: Comparison, { isByQuery }: CompareRequest): string {
@@ -135,9 +137,11 @@ function wholeText({ events, seconds }: Comparison, { isByQuery }: CompareReques
   if (baseline === 0) return 'there are no events in the baseline to compare to'
   const counts = `${count(window)} events, ${count(baseline)} in the baseline`
   if (isByQuery) return counts
-  const rates = `${figure(window / seconds.window)}/s instead of ${figure(baseline / seconds.baseline)}/s`
+  const [now, before] = [window / seconds.window, baseline / seconds.baseline]
+  const rates = `${figure(now)}/s instead of ${figure(before)}/s`
   const factor = factorOf(events, seconds) ?? 1
-  if (Math.abs(factor - 1) < UNCHANGED_MAX) return `about as many events as before: ${rates} (${counts})`
+  if (Math.abs(factor - 1) < UNCHANGED_MAX)
+    return `about as many events as before: ${rates} (${counts})`
   return `all events are ${tellTimes(factor)} as frequent: ${rates} (${counts})`
 }
 

@@ -2,11 +2,7 @@
 import type { ObjectSchema, Schema } from '../../api/schema.ts'
 import { malformed } from '../../errors.ts'
 import type { Query } from '../../language/query-tree.ts'
-import {
-  COMPARE_FIELDS_MAX,
-  COMPARE_FINDINGS_DEFAULT,
-  COMPARE_FINDINGS_MAX,
-} from '../../limits.ts'
+import { COMPARE_FIELDS_MAX, COMPARE_FINDINGS_DEFAULT, COMPARE_FINDINGS_MAX } from '../../limits.ts'
 import type { FieldRef } from '../../model/aggregates.ts'
 import { readFieldRef } from '../aggregate/field-ref.ts'
 import type { TimeRange } from '../answer-coverage.ts'
@@ -42,7 +38,7 @@ export const COMPARE_PROPERTIES = {
     must: '"before", "yesterday", or an object with "from" and "to", or with "query"',
     default: 'before',
     description:
-      'What it is compared to: `before`, as long a range before the window; `yesterday`, the same ' +
+      'What it is compared to: `before`, as long a range before it; `yesterday`, the same ' +
       'range a day earlier; another range; or other events, `{"query": …}`, of the window',
   },
   fields: {

@@ -29,8 +29,8 @@ import { UNLEARNED } from '../answer-coverage.ts'
 import { countedFor, missesPaths } from '../depends-on-catalog.ts'
 import type { AskedStreams, OpenStreams } from '../read-deps.ts'
 import { type Candidate, queryOf, conditionText as textOf } from './candidate.ts'
-import { chooseFindings, type Finding, MaskedEvents, telling } from './choose-findings.ts'
 import { chooseKeys, knownFields, labelsOf } from './choose-fields.ts'
+import { chooseFindings, type Finding, MaskedEvents, telling } from './choose-findings.ts'
 import { type Comparison, compareJson } from './compare-answer.ts'
 import type { ComparedEvents, CompareRequest } from './compare-request.ts'
 import { findCandidates, tellsSidesApart } from './find-candidates.ts'
@@ -43,10 +43,7 @@ export interface CompareDeps {
   readonly runAggregate: (task: AggregateTask, signal?: AbortSignal) => Promise<AggregateResult>
   /** `CompareStore`'s. */
   readonly compareKinds: (task: KindsTask, signal?: AbortSignal) => Promise<readonly FieldKinds[]>
-  readonly compareValues: (
-    task: ValuesTask,
-    signal?: AbortSignal,
-  ) => Promise<readonly ValueCount[]>
+  readonly compareValues: (task: ValuesTask, signal?: AbortSignal) => Promise<readonly ValueCount[]>
   readonly compareMasks: (
     task: MasksTask,
     signal?: AbortSignal,
@@ -264,7 +261,10 @@ class Comparing {
       findings.push(finding)
       const { candidate } = finding
       if (pair === undefined) continue
-      found.push({ finding, pair: { ...candidate, kind: 'pair', condition: pair, others: undefined } })
+      found.push({
+        finding,
+        pair: { ...candidate, kind: 'pair', condition: pair, others: undefined },
+      })
     }
     findings.push(...all.slice(NARROWED_MAX))
     if (found.length === 0) return findings

@@ -8,12 +8,12 @@ import type {
   CompareKey,
   ValueCount,
 } from '../../store/projection/reads/compare-task.ts'
-import { existsClause, valueClause } from '../value-clause.ts'
-import { type Candidate, fieldOfRef } from './candidate.ts'
+import { existsClause, fieldOfRef, valueClause } from '../value-clause.ts'
+import type { Candidate } from './candidate.ts'
 import { factorOf, judgeChange, type Scale } from './judge-change.ts'
 import { findShift } from './number-shift.ts'
 
-/** A field has ever new values, as times and ids do, where so many events have such on each side. */
+/** Values are ever new, as times and ids are, where so many events of each side have such. */
 const NEW_SHARE_MAX = 0.5
 const NEW_VALUES_MIN = 5
 const APART_MIN = 0.98

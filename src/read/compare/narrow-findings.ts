@@ -1,7 +1,7 @@
 /**
  * Where the events of a finding are: the value that all that is new of it has in common. A route
  * that has become slow gets no more events than before, and a pod whose events are errors now has
- * as many as others: no value of a single field shows either. Among the events of a finding it does.
+ * as many as others: no value of a field shows either. Among the events of a finding it does.
  */
 import { conjoin } from '../../language/combine.ts'
 import type { FieldRef, GroupValue } from '../../model/aggregates.ts'
@@ -44,7 +44,10 @@ export interface Narrowed {
 /** `shares`: what share of all events has a value, by `valueKey`, on the side that has more. */
 export function narrow(
   finding: Finding,
-  { keys, values }: { readonly keys: readonly CompareKey[]; readonly values: readonly ValueCount[] },
+  {
+    keys,
+    values,
+  }: { readonly keys: readonly CompareKey[]; readonly values: readonly ValueCount[] },
   shares: ReadonlyMap<string, number>,
   { spans, mayBeString }: Pick<Scale, 'spans'> & { mayBeString: (path: string) => boolean },
 ): Narrowed {

@@ -8,7 +8,7 @@ import { makeRange, makeScalar } from '../../language/scalar.ts'
 import type { FieldRef } from '../../model/aggregates.ts'
 import { stepOrder, stepStart } from '../../model/number-steps.ts'
 import type { BothCounts, ValueCount } from '../../store/projection/reads/compare-task.ts'
-import { fieldOfRef } from './candidate.ts'
+import { fieldOfRef } from '../value-clause.ts'
 import { type Change, factorOf, judgeChange, type Scale } from './judge-change.ts'
 
 /** To within a sixteenth. */
@@ -126,11 +126,7 @@ function minus(all: BothCounts, some: BothCounts): BothCounts {
   return { window: all.window - some.window, baseline: all.baseline - some.baseline }
 }
 
-function quantileOf(
-  steps: readonly Step[],
-  side: keyof BothCounts,
-  level: number,
-): number | null {
+function quantileOf(steps: readonly Step[], side: keyof BothCounts, level: number): number | null {
   const all = steps.reduce((sum, step) => sum + step[side], 0)
   let passed = 0
   for (const step of steps) {
@@ -143,8 +139,6 @@ function quantileOf(
 function beyondClause(field: FieldRef, at: number, isAbove: boolean): Query {
   const value = makeScalar(NOWHERE, String(at === 0 ? 0 : at), false)
   const bound = { value, isInclusive: isAbove }
-  const test = isAbove
-    ? makeRange(NOWHERE, bound, undefined)
-    : makeRange(NOWHERE, undefined, bound)
+  const test = isAbove ? makeRange(NOWHERE, bound, undefined) : makeRange(NOWHERE, undefined, bound)
   return { kind: 'field', field: fieldOfRef(field), test, ...NOWHERE }
 }

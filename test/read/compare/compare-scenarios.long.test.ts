@@ -5,11 +5,11 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { INCIDENTS, NOTHING, type Scenario } from '../../../bench/compare/scenarios.ts'
 import type { StreamId } from '../../../src/model/stream.ts'
 import { COMPARED_EVENTS_MAX } from '../../../src/read/compare/compare.ts'
 import { ClickHouse } from '../../../src/store/clickhouse.ts'
 import { ensureClickHouse } from '../../../src/store/migrations/run.ts'
-import { INCIDENTS, NOTHING, type Scenario } from '../../support/compare-scenarios.ts'
 import { openTestClickHouse } from '../../support/stores.ts'
 import { hoursOf, ScriptedStreams } from './scripted-streams.ts'
 

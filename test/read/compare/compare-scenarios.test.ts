@@ -5,10 +5,10 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { INCIDENTS, NOTHING } from '../../../bench/compare/scenarios.ts'
 import type { StreamId } from '../../../src/model/stream.ts'
 import { ClickHouse } from '../../../src/store/clickhouse.ts'
 import { ensureClickHouse } from '../../../src/store/migrations/run.ts'
-import { INCIDENTS, NOTHING } from '../../support/compare-scenarios.ts'
 import { openTestClickHouse } from '../../support/stores.ts'
 import { hoursOf, ScriptedStreams } from './scripted-streams.ts'
 

@@ -1,4 +1,6 @@
 /** Scenarios in the real engine's table, one after another in time, and comparisons of them. */
+
+import { type Scenario, scriptedEvent } from '../../../bench/compare/scenarios.ts'
 import type { ScalarType } from '../../../src/model/field-catalog.ts'
 import { makeSegmentId, type SegmentId } from '../../../src/model/segment-id.ts'
 import type { StreamId } from '../../../src/model/stream.ts'
@@ -7,14 +9,10 @@ import { type CompareDeps, compare } from '../../../src/read/compare/compare.ts'
 import { readCompareRequest } from '../../../src/read/compare/compare-request.ts'
 import type { ClickHouse } from '../../../src/store/clickhouse.ts'
 import { ProjectionTables } from '../../../src/store/projection/compile/projection-tables.ts'
-import {
-  createTableSql,
-  projectionTable,
-} from '../../../src/store/projection/projection-store.ts'
+import { createTableSql, projectionTable } from '../../../src/store/projection/projection-store.ts'
 import { AggregateStore } from '../../../src/store/projection/reads/aggregate-store.ts'
 import { CompareStore } from '../../../src/store/projection/reads/compare-store.ts'
 import { learnedCatalog } from '../../store/projection/compile/test-catalog.ts'
-import { type Scenario, scriptedEvent } from '../../support/compare-scenarios.ts'
 import { createRandom } from '../../support/random.ts'
 
 const HOUR_MS = 3_600_000
@@ -127,7 +125,8 @@ export class ScriptedStreams {
   }
 
   #learn(name: string, value: unknown): void {
-    const type = typeof value === 'string' ? 'String' : Number.isInteger(value) ? 'Int64' : 'Float64'
+    const type =
+      typeof value === 'string' ? 'String' : Number.isInteger(value) ? 'Int64' : 'Float64'
     const known = this.#types.get(name) ?? new Set()
     this.#types.set(name, known.add(type))
   }

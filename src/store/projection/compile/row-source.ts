@@ -211,8 +211,7 @@ class RowSource {
     const conditions = [...from.rows, ...this.#rangeSql(), ...this.#removedSql(streams)]
     const selectRows = ({ columns, condition, further, tail }: Part, era: string): LegSql => {
       const isFirst = !/^(true|false)$/.test(condition) && this.#options.query.kind !== 'and'
-      const sample = sampleSql(this.#options.oneIn, this.#params)
-      const first = [...sample, ...(isFirst ? [condition] : [])]
+      const first = [...this.#sampleSql, ...(isFirst ? [condition] : [])]
       const prewhere = first.length > 0 ? `PREWHERE ${first.join(' AND ')} ` : ''
       const all = [...conditions, era, further, ...(isFirst ? [] : [condition])]
       const where = `WHERE ${all.filter((each) => each !== 'true').join(' AND ')} ${tail}`
@@ -328,6 +327,10 @@ class RowSource {
     const toMs = Number((clampNs(toNs) + NS_PER_MS - 1n) / NS_PER_MS)
     const fromMs = Number(clampNs(fromNs) / NS_PER_MS) - 1
     return { fromMs: Math.max(keptMs, fromMs), untilMs: Math.min(RECEIPT_MS_MAX, toMs) }
+  }
+
+  get #sampleSql(): readonly string[] {
+    return sampleSql(this.#options.oneIn, this.#params)
   }
 
   #rangeSql(): readonly string[] {

@@ -15,7 +15,12 @@ import type { ClickHousePlace } from '../../clickhouse-place.ts'
 import { compileQuery, isTrue } from '../compile/compile-query.ts'
 import { nsBoundSql } from '../compile/ns-bound.ts'
 import type { PresentTables } from '../compile/projection-tables.ts'
-import { type RowSourceOptions, type UnionBranch, unionBranches, unionOf } from '../compile/row-source.ts'
+import {
+  type RowSourceOptions,
+  type UnionBranch,
+  unionBranches,
+  unionOf,
+} from '../compile/row-source.ts'
 import type { SqlParams } from '../compile/sql-params.ts'
 import {
   type BothCounts,
@@ -49,14 +54,15 @@ function eitherSide(
 ): Statement {
   const { streams, timeBasis, observed, oneIn, window, baseline } = task
   const isOf = sideConditions(task, params)
-  const isBefore = baseline.fromNs < window.fromNs
+  const [first, second] = baseline.fromNs < window.fromNs ? [baseline, window] : [window, baseline]
+  const isWithin = second.toNs < first.toNs
   const options = {
     ...{ streams, timeBasis, columns },
     ...(observed && { observed }),
     ...(oneIn && { oneIn }),
     ...(tail && { tail }),
-    fromNs: isBefore ? baseline.fromNs : window.fromNs,
-    toNs: baseline.toNs > window.toNs ? baseline.toNs : window.toNs,
+    fromNs: first.fromNs,
+    toNs: isWithin ? first.toNs : second.toNs,
     query: isSameOnBoth(task) ? window.query : conjoin('or', [window.query, baseline.query]),
     where: (branch: UnionBranch) => `(${isOf('window', branch)} OR ${isOf('baseline', branch)})`,
   }
@@ -230,11 +236,7 @@ export function masksSql(task: MasksTask, params: SqlParams): Statement {
   }
 }
 
-function conditionSql(
-  condition: CompareCondition,
-  branch: UnionBranch,
-  params: SqlParams,
-): string {
+function conditionSql(condition: CompareCondition, branch: UnionBranch, params: SqlParams): string {
   if (condition.kind === 'stream') {
     return `${branch.stream} = ${params.add('UInt32', condition.streamId)}`
   }

@@ -143,7 +143,9 @@ export const INCIDENTS: readonly Scenario[] = [
   },
   {
     name: 'a field that was not there',
-    change: inWindow((_, random) => (random() < 0.05 ? { retry_after: pick([1, 2, 5], random) } : {})),
+    change: inWindow((_, random) =>
+      random() < 0.05 ? { retry_after: pick([1, 2, 5], random) } : {},
+    ),
     expected: [/retry_after:\*/],
   },
   {
