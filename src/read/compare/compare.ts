@@ -52,7 +52,16 @@ export interface CompareDeps {
 }
 
 /** Past so many events of both sides some granules stand for all, to find candidates. */
-export const COMPARED_EVENTS_MAX = 1_000_000
+export const COMPARED_EVENTS_MAX = 800_000
+/**
+ * Where events are few among many others, granules are read for the sake of some events each: then
+ * of so many rows some are left out, too, as long as there are so many events.
+ */
+const READ_ROWS_MAX = 4 * COMPARED_EVENTS_MAX
+const FEW_EVENTS = 20_000
+/** The same of a finding: which value its events have in common shows by some. */
+const LOOKED_INTO_ROWS = 400_000
+const FEW_OF_FINDING = 200
 /** Events whose fields show which of these have few values. */
 const LOOKED_INTO_EVENTS = 40_000
 const VALUES_MAX = 1_000
@@ -94,6 +103,8 @@ interface Scope extends Pick<ComparedSides, 'streams' | 'observed'> {
 interface Looked {
   readonly keys: readonly CompareKey[]
   readonly values: readonly ValueCount[]
+  /** That the events are among. */
+  readonly rows: number
   readonly scale: Scale
 }
 
@@ -110,11 +121,11 @@ class Comparing {
 
   async run(): Promise<Comparison> {
     const { baseline } = this.#request
-    const [window = 0, before = 0] = await Promise.all([
-      this.#total(this.#request),
-      this.#total(baseline),
-    ])
+    const [now, then] = await Promise.all([this.#total(this.#request), this.#total(baseline)])
+    const [window, before] = [now.events, then.events]
     const events = { window, baseline: before }
+    const all = window + before
+    const rows = Math.max(all, now.rows + then.rows)
     const seconds = {
       window: secondsOf(this.#request, this.#request, this.#scope.asOfMs),
       baseline: secondsOf(baseline, this.#request, this.#scope.asOfMs),
@@ -122,7 +133,8 @@ class Comparing {
     const nothing = { findings: [], events, seconds, lookedAt: { window: 0, baseline: 0 } }
     if (window === 0 || before === 0) return { ...nothing, fields: [], values: 0, leftOut: [] }
     const { keys, leftOut } = await this.#keys(events)
-    const oneIn = Math.max(1, Math.round((window + before) / COMPARED_EVENTS_MAX))
+    const few = Math.min(rows / READ_ROWS_MAX, all / FEW_EVENTS)
+    const oneIn = Math.max(1, Math.round(Math.max(all / COMPARED_EVENTS_MAX, few)))
     const values = await this.#values(keys, events, oneIn)
     const sampled = oneIn === 1 ? events : totalsOf(keys, values)
     const spans = this.#request.isByQuery ? events : seconds
@@ -141,7 +153,7 @@ class Comparing {
       ? candidates.filter((candidate) => !tellsSidesApart(candidate, sampled))
       : candidates
     const exact = await this.#exactly(fewAlike(chosen), { spans, tests: values.length })
-    const findings = await this.#narrow(exact.findings, { keys, values, scale: exact.scale })
+    const findings = await this.#narrow(exact.findings, { keys, values, rows, scale: exact.scale })
     const compared = new Set(keys.map(({ field }) => JSON.stringify(field)))
     return {
       findings: findings.slice(0, this.#request.limit),
@@ -173,9 +185,10 @@ class Comparing {
     return { streams, timeBasis, window, baseline, ...(observed && { observed }) }
   }
 
-  async #total({ fromNs, toNs, query }: ComparedEvents): Promise<number> {
+  /** How many events, and how many rows were read to count them. */
+  async #total({ fromNs, toNs, query }: ComparedEvents) {
     const { streams, observed, signal } = this.#scope
-    const { total } = await this.#deps.runAggregate(
+    const { total, stats } = await this.#deps.runAggregate(
       {
         ...{ streams, fromNs, toNs, query, timeBasis: this.#request.timeBasis },
         ...(observed && { observed }),
@@ -188,7 +201,7 @@ class Comparing {
       },
       signal,
     )
-    return Number(total)
+    return { events: Number(total), rows: stats.rowsRead }
   }
 
   async #keys(events: BothCounts) {
@@ -272,12 +285,13 @@ class Comparing {
     return inPlaceOfWider(findings, found, exact, of.scale).sort((a, b) => telling(b) - telling(a))
   }
 
-  async #lookInto(finding: Finding, { keys, values, scale }: Looked): Promise<Narrowed> {
+  async #lookInto(finding: Finding, { keys, values, rows, scale }: Looked): Promise<Narrowed> {
     const own = queryOf(finding.candidate.condition)
     const within = keysWithin(finding, keys)
     if (own === undefined || within.length === 0) return { within: [], pair: undefined }
     const { window, baseline } = finding.counts
-    const oneIn = Math.max(1, Math.round((window + baseline) / COMPARED_EVENTS_MAX))
+    const few = Math.max(window, baseline) / FEW_OF_FINDING
+    const oneIn = Math.max(1, Math.floor(Math.min(rows / LOOKED_INTO_ROWS, few)))
     const task: ValuesTask = {
       ...narrowed(this.#sides, own),
       ...{ timeoutMs: this.#leftMs, oneIn, keys: within, limit: VALUES_MAX },
