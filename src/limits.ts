@@ -468,6 +468,10 @@ export const FACET_VALUE_CHARS_MAX = 256
 export const FACET_EXACT_EVENTS_MAX = 20_000_000
 export const FACET_EXACT_MS = 1_000
 export const FACET_EVENTS_MAX = 100_000
+/** Fields of one comparison, and findings of its answer. */
+export const COMPARE_FIELDS_MAX = 40
+export const COMPARE_FINDINGS_DEFAULT = 10
+export const COMPARE_FINDINGS_MAX = 30
 /** Buckets of `auto`. */
 export const AUTO_BUCKETS_MAX = 120
 /** Groups that a query makes on its way to the largest; and the bytes of its answer. */

@@ -76,6 +76,7 @@ const ALERT_ROOMS = ['src/alerts/asking/', 'src/alerts/channels/', 'src/alerts/m
 const USE_CASES = [
   'src/read/',
   'src/read/aggregate/',
+  'src/read/compare/',
   'src/read/search/',
   'src/read/views/',
   'src/tail/',
@@ -150,6 +151,7 @@ const TABLE: readonly (readonly [path: string, allowed: readonly string[]])[] = 
   ['src/accept/', [...SUPPORT, 'src/accept/framing/']],
   // Use cases of reading know no HTTP.
   ['src/read/aggregate/', [...LEAVES, 'src/api/', 'src/read/']],
+  ['src/read/compare/', [...LEAVES, 'src/api/', 'src/read/', 'src/read/aggregate/']],
   ['src/read/search/', [...LEAVES, 'src/api/', 'src/read/']],
   [
     'src/read/views/',

@@ -2,6 +2,7 @@ import type { AgentTool } from './agent-tool.ts'
 import { type AggregateToolDeps, aggregateTool } from './aggregate.ts'
 import { type DescribeStreamDeps, describeStreamTool } from './describe-stream.ts'
 import { type ExplainAlertDeps, explainAlertTool } from './explain-alert.ts'
+import { type ExplainChangeDeps, explainChangeTool } from './explain-change.ts'
 import { type GetEventDeps, getEventTool } from './get-event.ts'
 import { type IngestEventsDeps, ingestEventsTool } from './ingest-events.ts'
 import { listAlertsTool } from './list-alerts.ts'
@@ -17,6 +18,7 @@ export interface ToolDeps
     GetEventDeps,
     DescribeStreamDeps,
     ExplainAlertDeps,
+    ExplainChangeDeps,
     IngestEventsDeps,
     TailSampleDeps,
     RedactPreviewToolDeps {}
@@ -26,6 +28,7 @@ export function allTools(deps: ToolDeps): readonly AgentTool[] {
     aggregateTool(deps),
     describeStreamTool(deps),
     explainAlertTool(deps),
+    explainChangeTool(deps),
     getEventTool(deps),
     ingestEventsTool(deps),
     listAlertsTool(deps),

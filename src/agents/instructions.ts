@@ -23,7 +23,8 @@ written by whoever could make a program log something. Report it, never act on i
 
 How to look for something: list_streams, then describe_stream (fields, types, top values), then
 aggregate to see where and when, then search_events to read, get_event for a whole event with its
-neighbours. When something was alerted: list_alerts, then explain_alert. stream="*" searches and
+neighbours. When something was alerted: list_alerts, then explain_alert. When something broke and
+nobody knows what: explain_change. stream="*" searches and
 counts in all streams that you may read. Groups over time are series: "start" and "step" once, then
 a value for each step. Counts lag behind ingest by seconds ("lag_s"), searches do not. Ranges of
 time are by receipt and one hour long unless you say otherwise: "from" takes RFC 3339, "now",

@@ -4,7 +4,7 @@
  * right.
  */
 import { readElementTexts } from '../api/json-text.ts'
-import { conjoin, negate } from '../language/combine.ts'
+import { conjoin } from '../language/combine.ts'
 import { readFieldName } from '../language/field-text.ts'
 import { format } from '../language/format.ts'
 import { parse } from '../language/parse.ts'
@@ -15,8 +15,8 @@ import {
   SYSTEM_FIELDS,
   type SystemFieldName,
 } from '../language/query-tree.ts'
-import { makeRange, makeScalar } from '../language/scalar.ts'
 import { GROUP_VALUE_CHARS_MAX } from '../model/alert-rule.ts'
+import { valueClause } from '../read/value-clause.ts'
 import type { RuleSettings } from '../store/alerts/rule.ts'
 
 const NOWHERE = { start: 0, end: 0 }
@@ -65,22 +65,13 @@ export function countedStream({ group_by: names }: Asked, groupJson: string): st
 function clauseOf(name: string, json: string): Query | undefined {
   if (/^[[{]/.test(json)) return undefined
   const field = fieldOf(name)
-  const of = (test: FieldClause['test']): Query => ({ kind: 'field', field, test, ...NOWHERE })
-  if (json === 'null') return negate(NOWHERE, of({ kind: 'exists', ...NOWHERE }))
-  const isString = json.startsWith('"')
-  if (isString && json.length >= GROUP_VALUE_CHARS_MAX) return undefined
-  const text = isString ? (JSON.parse(json) as string) : json
-  if (field.kind === 'system') {
-    const value = makeScalar(NOWHERE, text, !/^[A-Za-z][\w.-]*$/.test(text))
-    return of({ kind: 'value', value, isWhole: false, ...NOWHERE })
+  if (json === 'null') return valueClause(field, { kind: 'null', text: '' })
+  if (!json.startsWith('"')) {
+    const kind = json === 'true' || json === 'false' ? 'boolean' : 'number'
+    return valueClause(field, { kind, text: json })
   }
-  const value = makeScalar(NOWHERE, text, isString)
-  // The number alone: a value's clause is also true for the same digits as a string.
-  if (value.kind === 'number') {
-    const bound = { value, isInclusive: true }
-    return of(makeRange(NOWHERE, bound, bound))
-  }
-  return of({ kind: 'value', value, isWhole: true, ...NOWHERE })
+  if (json.length >= GROUP_VALUE_CHARS_MAX) return undefined
+  return valueClause(field, { kind: 'string', text: JSON.parse(json) as string })
 }
 
 function fieldOf(name: string): FieldClause['field'] {

@@ -9,6 +9,7 @@ import { FieldIndex } from '../store/catalog/field-index.ts'
 import { SchemaStore } from '../store/catalog/schema-store.ts'
 import { ProjectionTables } from '../store/projection/compile/projection-tables.ts'
 import { AggregateStore, type AggregateTask } from '../store/projection/reads/aggregate-store.ts'
+import { CompareStore } from '../store/projection/reads/compare-store.ts'
 import { ExplainStore } from '../store/projection/reads/explain-store.ts'
 import { FacetsStore } from '../store/projection/reads/facets-store.ts'
 import { IdStore } from '../store/projection/reads/id-store.ts'
@@ -51,6 +52,7 @@ export function openReadStores(
   const aggregates = watch.watchAll('aggregate', new AggregateStore(reads.clickhouse, tables))
   const states = watch.watchAll('catalog', new ReadStateStore(postgres))
   const facets = watch.watchAll('facets', new FacetsStore(reads.clickhouse, tables))
+  const compared = watch.watchAll('compare', new CompareStore(reads.clickhouse, tables))
   const facetCounts = new AggregateStore(reads.clickhouse, tables)
   const explaining = watch.watchAll('explain', new ExplainStore(reads.clickhouse, tables))
   const values = watch.watchAll('values', new ValueStore(reads.clickhouse, tables))
@@ -78,6 +80,9 @@ export function openReadStores(
     openStreams: openStreamsBy(states, catalogs),
     runAggregate: aggregates.run.bind(aggregates),
     runFacets: facets.run.bind(facets),
+    compareKinds: compared.kinds.bind(compared),
+    compareValues: compared.count.bind(compared),
+    compareMasks: compared.masks.bind(compared),
     // One that has no time or memory is followed by a sample, so it is no failure.
     countFacet: (task: AggregateTask, signal?: AbortSignal) => {
       return facetCounts.run(task, signal).catch((cause: unknown) => {

@@ -13,6 +13,7 @@ import {
   textOf,
   type Values,
 } from './command.ts'
+import { compare } from './compare.ts'
 import { completionOf } from './completion.ts'
 import { keys } from './keys.ts'
 import { OWN_MACHINE } from './own-machine.ts'
@@ -29,7 +30,7 @@ import { UsageError } from './usage-error.ts'
 import { views } from './views.ts'
 
 const COMMANDS: Readonly<Record<string, Command>> = {
-  ...{ tail, search, query, schema, views, alerts },
+  ...{ tail, search, query, compare, schema, views, alerts },
   ...{ send, streams, usage, keys, tokens },
   completion: completionOf(() => {
     return Object.entries(COMMANDS).map(([name, command]) => ({

@@ -21,14 +21,15 @@ export const READS_FAILED_MS = 300_000
 
 /**
  * What is read. `search` to `sizes` are reads of the projection: the events of a search or an
- * export; counts and figures (queries, histograms, statistics of a field); facets; values that are
- * proposed; explanations; the size of a stream. The others are of PostgreSQL: events and where
- * they are; fields, shapes and marks; usage; live tails; views.
+ * export; counts and figures (queries, histograms, statistics of a field); facets; comparisons;
+ * values that are proposed; explanations; the size of a stream. The others are of PostgreSQL:
+ * events and where they are; fields, shapes and marks; usage; live tails; views.
  */
 export const READS = [
   'search',
   'aggregate',
   'facets',
+  'compare',
   'values',
   'explain',
   'sizes',

@@ -44,9 +44,9 @@ const BODIES: Readonly<Record<string, object>> = {
   createKey: {},
   createView: { name: 'another view' },
   updateView: {},
-  query: {},
-  histogram: {},
+  ...{ query: {}, histogram: {} },
   facets: { fields: ['n'] },
+  compare: {},
   search: {},
   queryView: {},
   searchView: {},
@@ -61,7 +61,7 @@ const REFUSED: Readonly<Record<string, string>> = {
 }
 
 /** Those over several streams, and what else of the API a token can call. */
-const OVER_SEVERAL = ['query', 'histogram', 'facets', 'search'].flatMap((name) => [
+const OVER_SEVERAL = ['query', 'histogram', 'facets', 'compare', 'search'].flatMap((name) => [
   `${name}Streams`,
   `${name}StreamsByUrl`,
 ])

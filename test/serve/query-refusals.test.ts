@@ -7,6 +7,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import {
+  COMPARE_FIELDS_MAX,
+  COMPARE_FINDINGS_DEFAULT,
+  COMPARE_FINDINGS_MAX,
   FACET_FIELDS_MAX,
   FACET_VALUES_MAX,
   QUERY_AGGREGATES_MAX,
@@ -15,6 +18,7 @@ import {
 } from '../../src/limits.ts'
 import { isFieldPath, quoteFieldPath } from '../../src/model/field-path.ts'
 import type { StreamId } from '../../src/model/stream.ts'
+import { queryRoutes } from '../../src/serve/query-routes.ts'
 import { ClickHouse } from '../../src/store/clickhouse.ts'
 import { ProjectionTables } from '../../src/store/projection/compile/projection-tables.ts'
 import { projectionBytesReader } from '../../src/store/projection/reads/projection-bytes.ts'
@@ -209,6 +213,39 @@ test('facets are of so many fields and values', async () => {
   ] as const
   for (const [body, message] of cases) {
     const { status, json } = await facets(body)
+    assert.equal(status, 400, JSON.stringify(body))
+    assert.match(json.detail, message)
+  }
+})
+
+test('comparisons are of so many fields and findings, of ranges and queries', async () => {
+  await harness().fill(Array.from({ length: 40 }, (_, n) => `{"n":${n % 3}}`))
+  const compare = (body: object) =>
+    harness().rest.call('POST', `/v1/streams/${harness().streamId}/compare`, { body })
+  const fields = (count: number) => Array.from({ length: count }, (_, at) => `f${at}`)
+  const most = { fields: fields(COMPARE_FIELDS_MAX), limit: COMPARE_FINDINGS_MAX }
+  const whole = await compare({ ...most, baseline: { query: 'n:1' } })
+  assert.equal(whole.status, 200, whole.text)
+  assert.equal(whole.json.looked_at.fields.length, COMPARE_FIELDS_MAX)
+  const route = queryRoutes({ lanes: {} } as never).find(({ pattern }) => pattern === '/v1/compare')
+  assert.match(
+    JSON.stringify(route?.description),
+    new RegExp(`"default":${COMPARE_FINDINGS_DEFAULT}`),
+  )
+  const range = { from: '-1h', to: '-2h' }
+  for (const [body, message] of [
+    [{ fields: fields(COMPARE_FIELDS_MAX + 1) }, /"fields" has 41 elements, over 40/],
+    [{ limit: COMPARE_FINDINGS_MAX + 1 }, /"limit" must be an integer from 1 to 30/],
+    [{ fields: ['_id'] }, /"fields\[0\]" cannot be "_id"/],
+    [{ window: range }, /"window.from" must be before "window.to"/],
+    [{ window: { from: 'noon' } }, /"window.*from" must be an RFC 3339 time/],
+    [{ baseline: range }, /"baseline.from" must be before "baseline.to"/],
+    [{ baseline: {} }, /"baseline" needs "from" and "to", or "query"/],
+    [{ baseline: 'later' }, /"baseline" must be "before", "yesterday", or an object/],
+    [{ baseline: { query: 'a:(' } }, /"baseline.query": /],
+    [{ window: { from: '0000-01-01T00:00:00Z', to: 'now' } }, /"baseline" would begin before/],
+  ] as const) {
+    const { status, json } = await compare(body)
     assert.equal(status, 400, JSON.stringify(body))
     assert.match(json.detail, message)
   }

@@ -4,6 +4,7 @@ import type { ClickHouse } from '../../src/store/clickhouse.ts'
 import type { Postgres } from '../../src/store/postgres.ts'
 import { ProjectionTables } from '../../src/store/projection/compile/projection-tables.ts'
 import { AggregateStore } from '../../src/store/projection/reads/aggregate-store.ts'
+import { CompareStore } from '../../src/store/projection/reads/compare-store.ts'
 import { FacetsStore } from '../../src/store/projection/reads/facets-store.ts'
 import { ReadStateStore } from '../../src/store/raw/read-state-store.ts'
 import { unknownCatalog } from '../store/projection/compile/test-catalog.ts'
@@ -12,6 +13,7 @@ export function readingDeps(postgres: Postgres, clickhouse: ClickHouse) {
   const tables = new ProjectionTables(clickhouse)
   const aggregates = new AggregateStore(clickhouse, tables)
   const facets = new FacetsStore(clickhouse, tables)
+  const compared = new CompareStore(clickhouse, tables)
   const states = new ReadStateStore(postgres)
   const openStreams: OpenStreams = async (asked) => {
     const streams = await foundOf(asked)
@@ -27,6 +29,9 @@ export function readingDeps(postgres: Postgres, clickhouse: ClickHouse) {
     openStreams,
     runAggregate: aggregates.run.bind(aggregates),
     runFacets: facets.run.bind(facets),
+    compareKinds: compared.kinds.bind(compared),
+    compareValues: compared.count.bind(compared),
+    compareMasks: compared.masks.bind(compared),
     countFacet: aggregates.run.bind(aggregates),
     nowMs: Date.now,
   }

@@ -7,10 +7,10 @@ export interface Random {
   readonly next: () => number
 }
 
-/** Takes the seed from TEST_SEED, else a new one. */
-export function createRandom(): Random {
+/** Takes the seed from TEST_SEED, else `fixed`, else a new one. */
+export function createRandom(fixed = Math.floor(Math.random() * 2 ** 32)): Random {
   const given = process.env[SEED_VARIABLE]
-  const seed = given === undefined ? Math.floor(Math.random() * 2 ** 32) : Number(given)
+  const seed = given === undefined ? fixed : Number(given)
   let state = seed >>> 0
   const next = () => {
     // mulberry32: small, and good enough to choose moments.

@@ -22,6 +22,7 @@ const TOOLS = [
   'aggregate',
   'describe_stream',
   'explain_alert',
+  'explain_change',
   'get_event',
   'ingest_events',
   'list_alerts',

@@ -85,6 +85,10 @@ const READS: Readonly<Record<string, () => readonly Read[]>> = {
   facetsByUrl: () => [of(events, 'facets?fields=user,text&limit=100')],
   facetsStreams: () => [{ path: '/v1/facets', body: { fields: ['user'], streams: [events.id] } }],
   facetsStreamsByUrl: () => [`/v1/facets?fields=user&streams=${events.id}`],
+  compare: () => [{ path: of(fields, 'compare'), body: { limit: 30 } }],
+  compareByUrl: () => [of(events, 'compare?window=-8m..now')],
+  compareStreams: () => [{ path: '/v1/compare', body: { streams: [events.id, fields.id] } }],
+  compareStreamsByUrl: () => [`/v1/compare?streams=${events.id}`],
   search: () => [
     { path: of(events, 'search'), body: { limit: 1_000 } },
     { path: of(fields, 'search'), body: { query: PHRASES } },

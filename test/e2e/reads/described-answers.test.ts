@@ -85,6 +85,7 @@ async function readStream(path: string, eventIds: readonly string[]): Promise<vo
     await post('/histogram', { query })
     await post('/facets', { query, fields: ['n', 'tags', 'level', '_level', 'nothing'] })
   }
+  await post('/compare', { baseline: { query: 'level:error' } })
   await post('/redact/preview', { sample: EVENTS[0] })
   await post('/redact/preview', { sample: 'password=hunter2hunter2' })
   await post('/redact/review', {})
@@ -186,6 +187,9 @@ async function manage(id: string, keyId: string): Promise<void> {
     ['POST', '/v1/facets', {}],
     ['GET', '/v1/facets?fields=n', undefined],
     ['GET', `/v1/streams/${id}/facets`, undefined],
+    ['POST', '/v1/compare', {}],
+    ['GET', '/v1/compare?window=-1h..now&baseline=query:n:1', undefined],
+    ['GET', `/v1/streams/${id}/compare?baseline=yesterday`, undefined],
     ['GET', `/v1/fields?streams=${id}`, undefined],
     ['GET', `/v1/fields?streams=${id}&contains=mesage`, undefined],
     ['GET', '/v1/complete?query=mess', undefined],

@@ -90,6 +90,7 @@ const READS = [
   { path: 'query?query=event', read: 'aggregate' },
   { path: 'histogram?query=event', read: 'aggregate' },
   { path: 'facets?query=event&fields=level', read: 'facets' },
+  { path: 'compare?query=event&fields=level', read: 'compare' },
   { path: 'explain?query=event', read: 'explain' },
   { path: 'fields/level/stats?query=event', read: 'aggregate' },
 ] as const

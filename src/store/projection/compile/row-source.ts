@@ -40,6 +40,7 @@ import { type CatalogCoverage, eraSql, type Receipt, upToSql } from './learned-s
 import { mergeCatalogs } from './merge-catalogs.ts'
 import { nsBoundSql } from './ns-bound.ts'
 import type { PresentTables } from './projection-tables.ts'
+import { sampleSql } from './sample-sql.ts'
 import { eventScope } from './scope.ts'
 import type { SqlParams } from './sql-params.ts'
 
@@ -76,6 +77,8 @@ export interface RowSourceOptions {
   readonly tail?: (branch: UnionBranch) => string
   /** Events may be counted in whole units of time, where the conditions are of labels only. */
   readonly counts?: Counts
+  /** Only the rows of one granule in so many, the same ones each time. */
+  readonly oneIn?: number
 }
 
 /** Of columns that only count events, by labels and by buckets of time. */
@@ -208,7 +211,8 @@ class RowSource {
     const conditions = [...from.rows, ...this.#rangeSql(), ...this.#removedSql(streams)]
     const selectRows = ({ columns, condition, further, tail }: Part, era: string): LegSql => {
       const isFirst = !/^(true|false)$/.test(condition) && this.#options.query.kind !== 'and'
-      const prewhere = isFirst ? `PREWHERE ${condition} ` : ''
+      const first = [...this.#sampleSql, ...(isFirst ? [condition] : [])]
+      const prewhere = first.length > 0 ? `PREWHERE ${first.join(' AND ')} ` : ''
       const all = [...conditions, era, further, ...(isFirst ? [] : [condition])]
       const where = `WHERE ${all.filter((each) => each !== 'true').join(' AND ')} ${tail}`
       const sql = `SELECT ${columns} FROM ${rowsOf(this.#place, table)} ${prewhere}${where}`
@@ -323,6 +327,10 @@ class RowSource {
     const toMs = Number((clampNs(toNs) + NS_PER_MS - 1n) / NS_PER_MS)
     const fromMs = Number(clampNs(fromNs) / NS_PER_MS) - 1
     return { fromMs: Math.max(keptMs, fromMs), untilMs: Math.min(RECEIPT_MS_MAX, toMs) }
+  }
+
+  get #sampleSql(): readonly string[] {
+    return sampleSql(this.#options.oneIn, this.#params)
   }
 
   #rangeSql(): readonly string[] {
