@@ -6,6 +6,7 @@ export type KeyAction =
   | 'live'
   | 'refresh'
   | 'group'
+  | 'explain'
   | 'histogram'
   | 'export'
   | 'share'
@@ -20,6 +21,7 @@ const ACTIONS: Readonly<Record<string, KeyAction>> = {
   l: 'live',
   r: 'refresh',
   g: 'group',
+  d: 'explain',
   h: 'histogram',
   e: 'export',
   s: 'share',
