@@ -7,6 +7,7 @@ export type KeyAction =
   | 'refresh'
   | 'group'
   | 'explain'
+  | 'patterns'
   | 'histogram'
   | 'export'
   | 'share'
@@ -22,6 +23,7 @@ const ACTIONS: Readonly<Record<string, KeyAction>> = {
   r: 'refresh',
   g: 'group',
   d: 'explain',
+  m: 'patterns',
   h: 'histogram',
   e: 'export',
   s: 'share',

@@ -177,6 +177,16 @@ function Bar({ turn, isGrouped, isAsked, opened, saves }: BarProps) {
       </button>
       <button
         type="button"
+        id="patterns"
+        aria-expanded={openPanel() === 'patterns'}
+        title="Which kinds of messages there are (m)"
+        onClick={() => togglePanel('patterns')}
+      >
+        <span aria-hidden="true">{'≡ '}</span>
+        Patterns
+      </button>
+      <button
+        type="button"
         disabled={streamId === undefined || !may('streams:write')}
         title={saveTitle(streamId)}
         onClick={() => {

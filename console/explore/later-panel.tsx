@@ -4,7 +4,7 @@ import type { PanelName } from '../incident/incident-panel.tsx'
 import { Later } from '../parts/later.tsx'
 import type { CountedAsk } from './counted.ts'
 
-const PANELS: readonly PanelName[] = ['explain']
+const PANELS: readonly PanelName[] = ['explain', 'patterns']
 
 export function openPanel(): PanelName | undefined {
   return PANELS.find((name) => name === route.value.params.get('panel'))
@@ -16,7 +16,7 @@ export function togglePanel(name: PanelName): void {
 }
 
 function closePanel(): void {
-  setParams({ panel: undefined, against: undefined })
+  setParams({ panel: undefined, against: undefined, sort: undefined })
 }
 
 export function LaterPanel({ name, counted }: { name: PanelName; counted: CountedAsk }) {

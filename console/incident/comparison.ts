@@ -29,8 +29,8 @@ export interface Comparison {
 }
 
 /** Against what a range is explained: the one before it is what nobody has to choose. */
-export const BASELINES = ['before', 'yesterday'] as const
-export type Baseline = (typeof BASELINES)[number]
+const BASELINES = ['before', 'yesterday'] as const
+type Baseline = (typeof BASELINES)[number]
 
 export const BASELINE_NAMES: Readonly<Record<Baseline, string>> = {
   before: 'the range before it',

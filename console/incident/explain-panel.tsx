@@ -1,61 +1,32 @@
 /** What is different in the range from before, the most telling first. In the address as `against`. */
 import { visibleLine } from '../../src/language/visible-text.ts'
 import { formatCount, formatEvents, formatOf } from '../base/format.ts'
-import { useLoaded } from '../base/loaded.ts'
 import { go, href, route, setParams } from '../base/route.ts'
 import { reasonText } from '../explore/answer-note.tsx'
 import { type AnswerState, readState } from '../explore/answer-state.ts'
-import { Failure } from '../parts/failure.tsx'
 import {
   BASELINE_NAMES,
-  BASELINES,
   type Comparison,
   compare,
   type Finding,
   readBaseline,
 } from './comparison.ts'
 import type { PanelProps } from './incident-panel.tsx'
+import { PanelFrame } from './panel-frame.tsx'
 
 export function ExplainPanel({ counted, onClose }: PanelProps) {
-  const { ask, key, isAsked, ready } = counted
-  const baseline = readBaseline(route.value.params.get('against'))
-  const { value, failure, isStale } = useLoaded(`${key} ${baseline} ${isAsked}`, async (signal) => {
-    if (!isAsked) return undefined
-    await ready()
-    return await compare(ask, baseline, signal)
-  })
   return (
-    <section class="groups card" aria-label="What is different">
-      <form class="inline">
-        <label class="inline">
-          What is different here from
-          <select
-            value={baseline}
-            onChange={({ currentTarget }) => {
-              const { value: chosen } = currentTarget
-              setParams({ against: chosen === 'before' ? undefined : chosen })
-            }}
-          >
-            {BASELINES.map((name) => (
-              <option key={name} value={name}>
-                {BASELINE_NAMES[name]}
-              </option>
-            ))}
-          </select>
-        </label>
-        <span class="spring" />
-        <button type="button" class="plain" aria-label="Close what is different" onClick={onClose}>
-          ✕
-        </button>
-      </form>
-      {failure !== undefined && <Failure text={failure} />}
-      {failure === undefined && (value === undefined || isStale) && (
-        <p class="quiet" role="status">
-          Comparing…
-        </p>
-      )}
-      {failure === undefined && value !== undefined && !isStale && <Found found={value} />}
-    </section>
+    <PanelFrame
+      counted={counted}
+      label="What is different"
+      says="What is different here from"
+      names={BASELINE_NAMES}
+      chosen={readBaseline(route.value.params.get('against'))}
+      onChoose={(chosen) => setParams({ against: chosen === 'before' ? undefined : chosen })}
+      onClose={onClose}
+      load={compare}
+      show={(found) => <Found found={found} />}
+    />
   )
 }
 
