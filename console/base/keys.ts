@@ -6,6 +6,8 @@ export type KeyAction =
   | 'live'
   | 'refresh'
   | 'group'
+  | 'explain'
+  | 'patterns'
   | 'histogram'
   | 'export'
   | 'share'
@@ -20,6 +22,8 @@ const ACTIONS: Readonly<Record<string, KeyAction>> = {
   l: 'live',
   r: 'refresh',
   g: 'group',
+  d: 'explain',
+  m: 'patterns',
   h: 'histogram',
   e: 'export',
   s: 'share',

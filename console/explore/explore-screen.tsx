@@ -11,10 +11,10 @@ import { AddColumn } from '../events/add-column.tsx'
 import { EventTable } from '../events/event-table.tsx'
 import { type ListActs, ListTools, moreErrors } from '../events/list-tools.tsx'
 import { ExportButton } from '../export/export-dialog.tsx'
-import { FirstStart } from '../first-start/first-start.tsx'
 import { ChooseStream } from '../parts/choose-stream.tsx'
 import { Failure } from '../parts/failure.tsx'
 import { LackingStream } from '../parts/lacking.tsx'
+import { Later } from '../parts/later.tsx'
 import { highlight } from '../query/highlight.ts'
 import { QueryBox } from '../query/query-box.tsx'
 import { ShareButton } from '../share/share.tsx'
@@ -29,6 +29,7 @@ import { Facets } from './facets.tsx'
 import { Groups } from './groups.tsx'
 import { Histogram } from './histogram.tsx'
 import { type Lateness, useLateness } from './lateness.ts'
+import { LaterPanel, openPanel, togglePanel } from './later-panel.tsx'
 import { LinkedEvents } from './linked-event.tsx'
 import { follow, liveFailure } from './live.ts'
 import { NothingFound } from './nothing-found.tsx'
@@ -55,11 +56,16 @@ export function ExploreScreen() {
   const saves = useSignal(0)
   const opened = useOpenedView(streamId, route.value.params.get('view'), saves)
   if (streams.value?.length === 0) {
-    return mayChangeStreams() ? <FirstStart /> : <ChooseStream screen="explore" />
+    return mayChangeStreams() ? (
+      <Later show={({ FirstStart }) => <FirstStart />} />
+    ) : (
+      <ChooseStream screen="explore" />
+    )
   }
   const { failure: told } = loader.list.value
   const isWhole = !counts.isStale && counts.value?.state.isComplete
   const total = isWhole ? counts.value?.total : undefined
+  const panel = openPanel()
   const { params } = route.value
   const isGrouped = params.get('group') === '1' || (params.get('by') ?? '') !== ''
   return (
@@ -75,6 +81,7 @@ export function ExploreScreen() {
       <OpenedView opened={opened} />
       <CountsByTime counts={counts} isLive={isLive} told={told} />
       {isGrouped && <Groups counted={counted} total={total} onClose={closeGroups} />}
+      {panel !== undefined && <LaterPanel name={panel} counted={counted} />}
       {liveFailure.value !== undefined && <Failure text={liveFailure.value} />}
       <div class="explore-body">
         <Facets counted={counted} total={total} told={told} />
@@ -157,6 +164,26 @@ function Bar({ turn, isGrouped, isAsked, opened, saves }: BarProps) {
       >
         <span aria-hidden="true">{'Σ '}</span>
         Group
+      </button>
+      <button
+        type="button"
+        id="explain"
+        aria-expanded={openPanel() === 'explain'}
+        title="What is different in this range from before (d)"
+        onClick={() => togglePanel('explain')}
+      >
+        <span aria-hidden="true">{'Δ '}</span>
+        Explain
+      </button>
+      <button
+        type="button"
+        id="patterns"
+        aria-expanded={openPanel() === 'patterns'}
+        title="Which kinds of messages there are (m)"
+        onClick={() => togglePanel('patterns')}
+      >
+        <span aria-hidden="true">{'≡ '}</span>
+        Patterns
       </button>
       <button
         type="button"

@@ -9,9 +9,9 @@ import { findStream, loadStreams, streams, streamsFailure } from '../base/stream
 import { Failure } from '../parts/failure.tsx'
 import { Guarded } from '../parts/guarded.tsx'
 import { Lacking } from '../parts/lacking.tsx'
+import { Later } from '../parts/later.tsx'
 import { Notices } from '../parts/notices.tsx'
 import { Header } from './header.tsx'
-import { Help } from './help.tsx'
 import { Palette } from './palette.tsx'
 import { goToOnlyStream, goToRememberedStream, rememberStream } from './remembered-stream.ts'
 import { Screen } from './screen.tsx'
@@ -67,7 +67,7 @@ function Frame() {
           <Content current={current} />
         </Guarded>
       </main>
-      {isHelp && <Help onClose={() => closeDialog('help')} />}
+      {isHelp && <Later show={({ Help }) => <Help onClose={() => closeDialog('help')} />} />}
       {isPalette.value && <Palette onClose={() => (isPalette.value = false)} />}
     </>
   )

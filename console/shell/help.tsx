@@ -11,6 +11,8 @@ const KEYS: readonly (readonly [keys: string, does: string])[] = [
   ['←, Escape', 'back to the event; close it'],
   ['f, x', 'include, exclude: the value with the focus, or the level of the event'],
   ['g', 'group by the value’s field, or by any'],
+  ['d', 'what is different in this range from before'],
+  ['m', 'which kinds of messages there are'],
   ['c, y', 'the value’s field as a column; copy the value'],
   ['a', 'the value, or the trace of the event, in all streams, five minutes around it'],
   ['n, p', 'the next error, the one before'],

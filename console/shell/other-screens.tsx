@@ -1,4 +1,4 @@
-/** The screens beside Explore, as one file that is loaded when one of them is first shown. */
+/** The screens beside Explore, and what of it is rarely shown: one file, loaded when one is. */
 import { AlertsScreen } from '../alerts/alerts-screen.tsx'
 import type { Route } from '../base/route.ts'
 import { RedactionScreen } from '../redaction/redaction-screen.tsx'
@@ -7,6 +7,10 @@ import { StreamsScreen } from '../streams/streams-screen.tsx'
 import { TokensScreen } from '../tokens/tokens-screen.tsx'
 import { UsageScreen } from '../usage/usage-screen.tsx'
 import { ViewsScreen } from '../views/views-screen.tsx'
+
+export { FirstStart } from '../first-start/first-start.tsx'
+export { IncidentPanel } from '../incident/incident-panel.tsx'
+export { Help } from './help.tsx'
 
 export function OtherScreen({ screen, streamId }: Pick<Route, 'screen' | 'streamId'>) {
   switch (screen) {

@@ -1,0 +1,99 @@
+/** What is different in the range from before, the most telling first. In the address as `against`. */
+import { visibleLine } from '../../src/language/visible-text.ts'
+import { formatCount, formatEvents, formatOf } from '../base/format.ts'
+import { go, href, route, setParams } from '../base/route.ts'
+import { reasonText } from '../explore/answer-note.tsx'
+import { type AnswerState, readState } from '../explore/answer-state.ts'
+import {
+  BASELINE_NAMES,
+  type Comparison,
+  compare,
+  type Finding,
+  readBaseline,
+} from './comparison.ts'
+import type { PanelProps } from './incident-panel.tsx'
+import { PanelFrame } from './panel-frame.tsx'
+
+export function ExplainPanel({ counted, onClose }: PanelProps) {
+  return (
+    <PanelFrame
+      counted={counted}
+      label="What is different"
+      says="What is different here from"
+      names={BASELINE_NAMES}
+      chosen={readBaseline(route.value.params.get('against'))}
+      onChoose={(chosen) => setParams({ against: chosen === 'before' ? undefined : chosen })}
+      onClose={onClose}
+      load={compare}
+      show={(found) => <Found found={found} />}
+    />
+  )
+}
+
+function Found({ found }: { found: Comparison }) {
+  const { findings, whole } = found
+  return (
+    <>
+      <p class="answer-note" role="status">
+        <strong>{findings.length === 0 ? 'Nothing stands out' : whole.text}</strong>
+        {findings.length === 0 && <span class="quiet"> · {whole.text}</span>}
+        <Worth found={found} state={readState({ ...found })} />
+      </p>
+      <ol class="findings">
+        {findings.map((finding) => (
+          <FindingRow key={finding.text} finding={finding} />
+        ))}
+      </ol>
+    </>
+  )
+}
+
+/** How much was looked at, and whether that is all. */
+function Worth({ found, state }: { found: Comparison; state: AnswerState }) {
+  const { looked_at: looked, left_out: left, estimated } = found
+  return (
+    <>
+      <span class="quiet">
+        {' '}
+        · {formatEvents(looked.events)} and {formatOf(looked.fields.length, 'field')} looked at
+      </span>
+      {left.fields > 0 && (
+        <span class="quiet" title={left.names.map(visibleLine).join(', ')}>
+          {' '}
+          · {formatCount(left.fields)} left out
+        </span>
+      )}
+      {estimated && <span class="warn"> · ▲ estimated from a part of them</span>}
+      {!state.isComplete && <span class="warn"> · ▲ partial: {reasonText(state.reason)}</span>}
+    </>
+  )
+}
+
+function FindingRow({ finding }: { finding: Finding }) {
+  const { text, direction, query, stream, same, also } = finding
+  const others = [...same, ...also].map(visibleLine).join(', ')
+  const look = () => {
+    if (stream === null) return setParams({ q: query })
+    const { params } = route.value
+    go(href('explore', stream, { ...Object.fromEntries(params), q: query }))
+  }
+  return (
+    <li>
+      <span class="sign" aria-hidden="true">
+        {direction === 'more' ? '▲' : '▽'}
+      </span>
+      <span>
+        <bdi>{visibleLine(text)}</bdi>
+        {others !== '' && (
+          <span class="quiet">
+            {' '}
+            · the same events: <bdi>{others}</bdi>
+          </span>
+        )}
+      </span>
+      <button type="button" class="small" title={visibleLine(query)} onClick={look}>
+        Only these
+      </button>
+    </li>
+  )
+}
