@@ -71,7 +71,6 @@ function Worth({ found, state }: { found: Comparison; state: AnswerState }) {
 
 function FindingRow({ finding }: { finding: Finding }) {
   const { text, direction, query, stream, same, also } = finding
-  const others = [...same, ...also].map(visibleLine).join(', ')
   const look = () => {
     if (stream === null) return setParams({ q: query })
     const { params } = route.value
@@ -84,16 +83,22 @@ function FindingRow({ finding }: { finding: Finding }) {
       </span>
       <span>
         <bdi>{visibleLine(text)}</bdi>
-        {others !== '' && (
-          <span class="quiet">
-            {' '}
-            · the same events: <bdi>{others}</bdi>
-          </span>
-        )}
+        <Others says="the same events" conditions={same} />
+        <Others says="changed with it" conditions={also} />
       </span>
       <button type="button" class="small" title={visibleLine(query)} onClick={look}>
         Only these
       </button>
     </li>
+  )
+}
+
+function Others({ says, conditions }: { says: string; conditions: readonly string[] }) {
+  if (conditions.length === 0) return null
+  return (
+    <span class="quiet">
+      {' '}
+      · {says}: <bdi>{conditions.map(visibleLine).join(', ')}</bdi>
+    </span>
   )
 }

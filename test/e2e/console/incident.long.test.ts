@@ -89,6 +89,29 @@ async function drawOverHighestErrors(): Promise<void> {
   await page.waitForFunction("location.hash.includes('to=')")
 }
 
+test('what is different in the stretch says it, and shows just these', options, async () => {
+  const { page } = seen
+  await begin()
+  await page.evaluate("location.hash = '#/explore/1?from=-4h'")
+  await page.waitForFunction("document.querySelectorAll('.bar.is-error').length > 10")
+  await drawOverHighestErrors()
+  await page.keyboard.press('d')
+  await untilShown(page, '_level:error')
+  const [first] = (await page.$$eval('.findings li', (rows) =>
+    rows.map((row) => row.textContent),
+  )) as [string]
+  assert.match(first, /^▲.*_level:error.*payments/s)
+  await page.select('.groups select', 'yesterday')
+  await page.waitForFunction("location.hash.includes('against=yesterday')")
+  await page.select('.groups select', 'before')
+  await untilShown(page, '_level:error')
+  await page.click('.findings li:first-child button')
+  await page.waitForFunction("location.hash.includes('_level')")
+  await page.waitForFunction("document.querySelectorAll('.facet:first-of-type li').length === 1")
+  await page.keyboard.press('d')
+  await page.waitForFunction("document.querySelector('.findings') === null")
+})
+
 test('by keyboard alone', options, async () => {
   const { page } = seen
   await page.evaluate("location.hash = '#/usage/1'")
