@@ -31,6 +31,9 @@ export interface WindowQuestion {
   readonly timeoutMs: number
 }
 
+/** So few groups are hoped for at first: the fewer, the more windows are asked for together. */
+const FEW_GROUPS = 100
+
 /** A window of which not everything is in the projection yet. */
 export class NotYetError extends Error {
   readonly asOfMs: number
@@ -71,11 +74,21 @@ export async function* askWindows(
   const { rules, ends } = question
   const { windowMs, everyMs, isGrouped } = taskOf(rules[0]!)
   const asked = new Set(rules.flatMap(askedNames)).size
-  const cells = QUERY_CELLS_MAX / ((isGrouped ? ALERT_GROUPS_MAX : 1) * asked)
-  const most = windowMs === everyMs ? Math.max(1, Math.min(QUERY_BUCKETS_MAX, cells)) : 1
+  const mostOf = (groups: number) => {
+    if (windowMs !== everyMs) return 1
+    const cells = Math.floor(QUERY_CELLS_MAX / ((isGrouped ? groups : 1) * asked))
+    return Math.max(1, Math.min(QUERY_BUCKETS_MAX, cells))
+  }
+  const most = mostOf(ALERT_GROUPS_MAX)
+  let groupsMax = isGrouped && most > 1 && ends.length > most ? FEW_GROUPS : ALERT_GROUPS_MAX
   for (let at = 0; at < ends.length; ) {
-    const some = ends.slice(at, at + Math.floor(most))
-    const found = await askTogether(deps, question, some, signal)
+    const some = ends.slice(at, at + mostOf(groupsMax))
+    const found = await askTogether(deps, question, some, { signal, groupsMax })
+    if (found === undefined && groupsMax === FEW_GROUPS) {
+      // There are more, or it is for another reason: then fewer windows go together.
+      groupsMax = ALERT_GROUPS_MAX
+      continue
+    }
     if (found !== undefined) yield* found
     else for (const end of some) yield await askOne(deps, question, end, signal)
     at += some.length
@@ -88,12 +101,13 @@ async function askOne(
   end: number,
   signal: AbortSignal,
 ): Promise<readonly SeenWindow[]> {
-  const [together] = (await askTogether(deps, question, [end], signal)) ?? []
+  const asking = { signal, groupsMax: ALERT_GROUPS_MAX }
+  const [together] = (await askTogether(deps, question, [end], asking)) ?? []
   if (together !== undefined) return together
   if (new Set(question.rules.map(({ query }) => query)).size > 1) throw new ApartError()
   const alone: SeenWindow[] = []
   for (const settings of question.rules) {
-    const found = await askTogether(deps, { ...question, rules: [settings] }, [end], signal)
+    const found = await askTogether(deps, { ...question, rules: [settings] }, [end], asking)
     alone.push(found![0]![0]!)
   }
   return alone
@@ -104,13 +118,15 @@ async function askTogether(
   deps: AskDeps,
   { rules, streams, timeoutMs }: WindowQuestion,
   ends: readonly number[],
-  signal: AbortSignal,
+  { signal, groupsMax: few }: { readonly signal: AbortSignal; readonly groupsMax: number },
 ): Promise<SeenWindow[][] | undefined> {
   const { windowMs, delayMs } = taskOf(rules[0]!)
   const [fromMs, endMs] = [ends[0]! - windowMs, ends.at(-1)!]
   const isMany = ends.length > 1
   const bucketMs = isMany ? windowMs : undefined
-  const { request, places } = jointRequest(rules, { fromMs, endMs, timeoutMs, bucketMs })
+  // Of one window the first are known, however many there are.
+  const groupsMax = isMany ? few : ALERT_GROUPS_MAX
+  const { request, places } = jointRequest(rules, { fromMs, endMs, timeoutMs, bucketMs, groupsMax })
   const opened = await deps.openStreams(streams)
   const { sources } = opened
   const queries = [request.query, ...request.aggregates.flatMap(({ query }) => query ?? [])]
@@ -135,7 +151,7 @@ async function askTogether(
     const task = { ...asked, ...counted, streams: sources, textCharsMax: GROUP_VALUE_CHARS_MAX }
     const result = await deps.runAggregate(task, signal)
     // Which groups are the first depends on the window, and on what is judged.
-    const isOther = result.isEstimated || result.groups > ALERT_GROUPS_MAX
+    const isOther = result.isEstimated || result.groups > groupsMax
     return (isMany || rules.length > 1) && isOther ? undefined : result
   }
   const windowsOf = (result: AggregateResult, end: number, index: number) => {
@@ -147,7 +163,13 @@ async function askTogether(
   const seen = ends.map((end, index) => windowsOf(result, end, index))
   const beforeMs = beforeMsOf(rules[0]!)
   if (beforeMs === 0) return seen
-  const range = { fromMs: fromMs - beforeMs, endMs: endMs - beforeMs, timeoutMs, bucketMs }
+  const range = {
+    fromMs: fromMs - beforeMs,
+    endMs: endMs - beforeMs,
+    timeoutMs,
+    bucketMs,
+    groupsMax,
+  }
   // What retention has removed is nothing to compare with, and part of it would be misleading.
   const isRemoved = sources.some(({ removedBefore }) => removedBefore > segmentIdAt(range.fromMs))
   if (isRemoved && isMany) return undefined

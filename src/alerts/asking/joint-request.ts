@@ -5,7 +5,6 @@
  */
 import { conjoin } from '../../language/combine.ts'
 import type { Query } from '../../language/query-tree.ts'
-import { ALERT_GROUPS_MAX } from '../../limits.ts'
 import {
   type AggregateRequest,
   readAggregateRequest,
@@ -37,6 +36,8 @@ export interface AskedRange {
   readonly timeoutMs: number
   /** How long a bucket is; undefined: the range is one window. */
   readonly bucketMs: number | undefined
+  /** Of more groups only the first are answered. */
+  readonly groupsMax: number
 }
 
 /** Rules that have it in common can be asked together, whatever they judge, and of which events. */
@@ -103,7 +104,7 @@ export function jointRequest(rules: readonly RuleSettings[], range: AskedRange):
 function requestOf(
   settings: RuleSettings,
   asked: readonly AskedAggregate[],
-  { bucketMs, ...range }: AskedRange,
+  { bucketMs, groupsMax, ...range }: AskedRange,
 ): AggregateRequest {
   const isGrouped = settings.group_by.length > 0
   const bucket = bucketMs === undefined ? [] : [{ bucket: `${bucketMs}ms` }]
@@ -113,7 +114,7 @@ function requestOf(
       aggregates: asked.map(({ aggregate }, at) => ({ ...aggregate, as: `value ${at}` })),
       group_by: [...settings.group_by, ...bucket],
       order_by: { by: 'value 0', order: isOfSmall(settings.condition) ? 'asc' : 'desc' },
-      limit: isGrouped ? ALERT_GROUPS_MAX : 1,
+      limit: isGrouped ? groupsMax : 1,
       timeout_ms: range.timeoutMs,
     },
     range.endMs,
