@@ -13,7 +13,7 @@ export const QUERY_LANGUAGE = [
   'user.id:*  NOT user.id:*    has a value; has none',
   'items[].price:>4            some element of an array',
   'http.*:x  *:x               some field below http; some field at all',
-  '_id _ingested_at _event_time _shape _level _service _trace_id _span_id   system fields',
+  '_id _ingested_at _event_time _shape _pattern _level _service _trace_id _span_id   system fields',
 ].join('\n')
 
 export const INSTRUCTIONS = `Sluice stores and searches logs. Events are JSON objects in streams.

@@ -95,6 +95,10 @@ export class TextPattern {
   #isTelling = false
   #looksLeft = 0
 
+  get bytesRead(): number {
+    return this.readEnd - this.#start
+  }
+
   /** Reads the text from `start` to `end`, UTF-8; false when it has no pattern: it is blank. */
   read(bytes: Uint8Array, start: number, end: number): boolean {
     this.#begin(bytes, start, Math.min(end, start + PATTERN_BYTES_MAX))

@@ -58,7 +58,7 @@ async function insert(streamId: StreamId): Promise<void> {
   const owners = [{ streamId: 5 as StreamId, parts: 1 }]
   const given = streamId === MIXED_STREAM ? { ...batch, streamId: MIXED_STREAM, owners } : batch
   const { block } = new IngestPipeline().run(given).segments[0]!
-  stampBlock(block, makeSegmentId({ ms: RECEIVED_MS, node: 1, counter: streamId }))
+  stampBlock(block, makeSegmentId({ ms: RECEIVED_MS, node: 1, counter: 1 + (streamId % 100) }))
   const projection = new ProjectionStore(clickHouse, { nodeId: 1, epoch: 1n })
   await projection.insert(streamId, [block.bytes], 2)
 }
