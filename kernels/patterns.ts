@@ -70,7 +70,6 @@ export class Patterns {
   gluedLow: i32 = 0
   gluedHigh: i32 = 0
   isGlued: i32 = 0
-  isDate: i32 = 0
   plainQuoteEnd: usize = 0
   isTelling: i32 = 0
   looksLeft: i32 = 0
@@ -130,9 +129,17 @@ function read(p: Patterns, start: usize, textEnd: usize): bool {
   const end = p.end
   let at = start
   while (at < end && p.tokens < TOKENS_MAX) {
+    if (p.isGlued === 0) {
+      const plain = plainEnd(p, at)
+      if (plain > at) {
+        at = plain
+        continue
+      }
+    }
     const kind = load<u8>(tables + load<u8>(at))
     if (kind <= AT) at = token(p, at)
-    else if (kind === BLANK || kind === ESCAPE) at = blanks(p, at)
+    else if (kind === BLANK) at = blankAt(p, at)
+    else if (kind === ESCAPE) at = colour(p, at)
     else if (kind === QUOTE) at = quote(p, at)
     else {
       if (kind !== GLUE) p.isGlued = 0
@@ -141,6 +148,39 @@ function read(p: Patterns, start: usize, textEnd: usize): bool {
   }
   endPiece(p, at)
   return finish(p)
+}
+
+/**
+ * Passes over what stands for itself, as far as the first token in which something else is, but 16
+ * bytes at most; returns where it ended. Precondition: no token is under way at `start`.
+ */
+function plainEnd(p: Patterns, start: usize): usize {
+  const bytes = v128.load(start)
+  const within = <i32>min<usize>(p.end - start, 16)
+  // Bytes up to the first of another kind.
+  const plain = min<i32>(ctz<i32>(otherBits(bytes)), within)
+  if (plain === 0) return start
+  const tokens = tokenBits(bytes) & ((1 << plain) - 1)
+  // The last token may go on behind them.
+  const length = plain - clz<i32>(~(tokens << (32 - plain)))
+  const passed = tokens & ((1 << length) - 1)
+  const count = popcnt<i32>(passed & ~(passed << 1))
+  if (p.tokens + count >= TOKENS_MAX) return start
+  p.tokens += count
+  return start + length
+}
+
+/** Which of 16 bytes may mean more: digits, `@`, `=`, quotes, escapes; bits above are set. */
+function otherBits(bytes: v128): i32 {
+  const low = i8x16.swizzle(
+    i8x16(3, 1, 5, 1, 1, 1, 1, 5, 1, 1, 0, 8, 0, 1, 0, 0),
+    v128.and(bytes, i8x16.splat(0x0f)),
+  )
+  const high = i8x16.swizzle(
+    i8x16(0, 8, 4, 1, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0),
+    i8x16.shr_u(bytes, 4),
+  )
+  return i8x16.bitmask(i8x16.ne(v128.and(low, high), i8x16.splat(0))) | 0x10000
 }
 
 function begin(p: Patterns, start: usize, end: usize): void {
@@ -153,7 +193,6 @@ function begin(p: Patterns, start: usize, end: usize): void {
   p.blank = 0
   p.hasPieces = 0
   p.isGlued = 0
-  p.isDate = 0
   p.plainQuoteEnd = 0
   p.isTelling = 0
   p.looksLeft = QUOTE_LOOKS_MAX
@@ -190,37 +229,50 @@ function mixHead(p: Patterns, bytes: i32): void {
 }
 
 /** Reads up to seven bytes behind the piece. */
-function endPiece(p: Patterns, end: usize): void {
+function endPiece(p: Patterns, pieceEnd: usize): void {
   let at = p.piece
-  if (at >= end) return
+  let end = pieceEnd
+  while (at < end && isBlank(p, at)) at++
+  if (at > p.piece && p.hasPieces !== 0) p.blank = 1
+  if (at === end) return
+  while (isBlank(p, end - 1)) end--
   mixHead(p, <i32>(end - at))
   let low = p.low
   let high = p.high
-  for (; at < end; at += 8) {
-    let chunk = load<u64>(at)
-    const left = end - at
-    if (left < 8) chunk &= ((<u64>1) << (left << 3)) - 1
+  for (; at + 8 <= end; at += 8) {
+    const chunk = load<u64>(at)
+    high = (high ^ <i32>(chunk >> 32)) * PRIME_HIGH
+    low = (low ^ <i32>chunk) * PRIME_LOW + rotl<i32>(high, 13)
+  }
+  if (at < end) {
+    const chunk = load<u64>(at) & (((<u64>1) << ((end - at) << 3)) - 1)
     high = (high ^ <i32>(chunk >> 32)) * PRIME_HIGH
     low = (low ^ <i32>chunk) * PRIME_LOW + rotl<i32>(high, 13)
   }
   p.low = low
   p.high = high
+  if (end < pieceEnd) p.blank = 1
 }
 
-function blanks(p: Patterns, start: usize): usize {
-  endPiece(p, start)
-  const isAfterComma = start > p.start && load<u8>(start - 1) === COMMA
-  if (!isAfterComma && p.isDate === 0) p.isGlued = 0
-  let at = start
-  while (at < p.end) {
-    const kind = load<u8>(p.tables + load<u8>(at))
-    if (kind === BLANK) at++
-    else if (kind === ESCAPE) at = colourEnd(p, at)
-    else break
+function blankAt(p: Patterns, start: usize): usize {
+  if (p.isGlued !== 0) {
+    const isAfterComma = start > p.start && load<u8>(start - 1) === COMMA
+    if (!isAfterComma) p.isGlued = 0
   }
-  p.blank = p.hasPieces
-  p.piece = at
+  let at = start + 1
+  while (at < p.end && isBlank(p, at)) at++
   return at
+}
+
+function isBlank(p: Patterns, at: usize): bool {
+  return load<u8>(p.tables + load<u8>(at)) === BLANK
+}
+
+function colour(p: Patterns, start: usize): usize {
+  endPiece(p, start)
+  p.isGlued = 0
+  p.piece = colourEnd(p, start)
+  return p.piece
 }
 
 function colourEnd(p: Patterns, start: usize): usize {
@@ -265,10 +317,8 @@ function token(p: Patterns, start: usize): usize {
   if (load<u8>(p.tables + next) === QUOTE) {
     p.isTelling = i32(isTellingKey(p, start, at))
   } else {
-    const isDate = (digits | ats) === 0 && at - start === 3 && isDateWord(p, at)
-    if (digits !== 0 || (ats !== 0 && at - start > 2) || isDate) {
-      mask(p, start, at)
-      p.isDate = i32(isDate)
+    if (digits !== 0 || (ats !== 0 && at - start > 2)) {
+      mask(p, dateStart(p, start), at)
       return at
     }
   }
@@ -295,16 +345,22 @@ function isTellingKey(p: Patterns, start: usize, end: usize): bool {
   return false
 }
 
-function isDateWord(p: Patterns, end: usize): bool {
-  const isWeekday = isWord(p.tables + WEEKDAYS, end - 3)
-  if (!isWeekday && !isWord(p.tables + MONTHS, end - 3)) return false
-  let at = end
-  if (isWeekday && at < p.end && load<u8>(at) === COMMA) at++
-  if (at >= p.end || load<u8>(at) !== SPACE) return false
-  while (at < p.end && load<u8>(at) === SPACE) at++
-  if (at >= p.end) return false
-  if (load<u8>(p.tables + load<u8>(at)) === DIGIT) return true
-  return isWeekday && at + 3 < p.end && isWord(p.tables + MONTHS, at)
+/** Where the date begins of which the number at `number` is a part, or the number. */
+function dateStart(p: Patterns, number: usize): usize {
+  if (number < p.piece + 4 || load<u8>(number - 1) !== SPACE) return number
+  return wordBefore(p, wordBefore(p, number, MONTHS), WEEKDAYS)
+}
+
+function wordBefore(p: Patterns, at: usize, words: usize): usize {
+  const start = p.piece
+  let end = at
+  while (end > start && load<u8>(end - 1) === SPACE) end--
+  if (end === at) return at
+  if (words === WEEKDAYS && end > start && load<u8>(end - 1) === COMMA) end--
+  if (end < start + 3) return at
+  const first = end - 3
+  if (first > start && isToken(p, first - 1)) return at
+  return isWord(p.tables + words, first) ? first : at
 }
 
 /** Whether three letters are one of a list of words, which begin with capitals. */
@@ -312,7 +368,9 @@ function isWord(words: usize, at: usize): bool {
   const first = <u32>load<u8>(at)
   if (first >= 0x60) return false
   const word = (first << 16) | ((<u32>load<u8>(at, 1)) << 8) | load<u8>(at, 2)
-  for (; load<u32>(words) !== 0; words += 4) if (load<u32>(words) === word) return true
+  for (let each = words; load<u32>(each) !== 0; each += 4) {
+    if (load<u32>(each) === word) return true
+  }
   return false
 }
 
@@ -327,7 +385,6 @@ function pair(p: Patterns, start: usize, equals: usize): usize {
 }
 
 function mask(p: Patterns, start: usize, end: usize): void {
-  p.isDate = 0
   if (p.isGlued !== 0) {
     p.low = p.gluedLow
     p.high = p.gluedHigh
@@ -370,13 +427,24 @@ function closingQuote(p: Patterns, start: usize): usize {
   if (isApostrophe && start > p.start && isToken(p, start - 1)) return 0
   let end = min<usize>(p.end, start + QUOTED_BYTES_MAX)
   end = min<usize>(end, start + p.looksLeft)
+  const signs = i8x16.splat(sign)
   let at = start + 1
-  for (; at < end; at++) {
-    const byte = load<u8>(at)
-    if (byte === BACKSLASH) at++
-    else if (byte === sign && !(isApostrophe && isToken(p, at + 1))) break
+  while (at < end) {
+    const bytes = v128.load(at)
+    const stops = v128.or(i8x16.eq(bytes, signs), i8x16.eq(bytes, i8x16.splat(BACKSLASH)))
+    const found = i8x16.bitmask(stops)
+    if (found === 0) {
+      at += 16
+      continue
+    }
+    at += ctz<i32>(found)
+    if (at >= end) break
+    if (load<u8>(at) === BACKSLASH) at += 2
+    else if (isApostrophe && isToken(p, at + 1)) at++
+    else break
   }
-  p.looksLeft = max<i32>(0, p.looksLeft - <i32>(at - start))
+  at = min<usize>(at, end)
+  p.looksLeft -= <i32>(at - start)
   return at < end ? at : 0
 }
 

@@ -55,7 +55,8 @@ export function isTellingKey(bytes: Uint8Array, start: number, end: number): boo
   return TELLING.has(name)
 }
 
-const NO_DATE = 0
+const SPACE = 0x20
+const COMMA = 0x2c
 const WEEKDAY = 1
 const MONTH = 2
 /** Three letters each, the first of them the highest byte. */
@@ -73,22 +74,22 @@ function packed(word: string): number {
 }
 
 /**
- * Whether the token of three letters before `end` is the name of a month or of a weekday in a date:
- * a number or a month follows.
+ * Where the date begins of which the number at `number` is a part: names of a month or a weekday
+ * before it belong to it. Looks back as far as `start`.
  */
-export function isDateWord(bytes: Uint8Array, end: number, limit: number): boolean {
-  const kind = dateWordAt(bytes, end - 3)
-  if (kind === NO_DATE) return false
-  let at = end
-  if (kind === WEEKDAY && at < limit && bytes[at] === 0x2c) at++
-  if (at >= limit || bytes[at] !== 0x20) return false
-  while (at < limit && bytes[at] === 0x20) at++
-  if (at >= limit) return false
-  if (BYTE_KINDS[bytes[at]!] === DIGIT) return true
-  return kind === WEEKDAY && at + 3 < limit && dateWordAt(bytes, at) === MONTH
+export function dateStart(bytes: Uint8Array, start: number, number: number): number {
+  const month = wordBefore(bytes, start, number, MONTH)
+  return wordBefore(bytes, start, month, WEEKDAY)
 }
 
-function dateWordAt(bytes: Uint8Array, at: number): number {
-  const word = (bytes[at]! << 16) | (bytes[at + 1]! << 8) | bytes[at + 2]!
-  return DATE_WORDS.get(word) ?? NO_DATE
+/** Where the word before `at` begins, if it is such a name; else `at`. */
+function wordBefore(bytes: Uint8Array, start: number, at: number, kind: number): number {
+  let end = at
+  while (end > start && bytes[end - 1] === SPACE) end--
+  if (end === at) return at
+  if (kind === WEEKDAY && end > start && bytes[end - 1] === COMMA) end--
+  const first = end - 3
+  if (first < start || (first > start && BYTE_KINDS[bytes[first - 1]!]! <= AT)) return at
+  const word = (bytes[first]! << 16) | (bytes[first + 1]! << 8) | bytes[first + 2]!
+  return DATE_WORDS.get(word) === kind ? first : at
 }

@@ -1,6 +1,7 @@
 /**
  * The pattern of a text: its words, with whatever varies from event to event masked, as a hash of
- * 64 bits. Texts of one pattern differ only in what is masked and in blanks. Masked are
+ * 64 bits. Texts of one pattern differ only in what is masked, and in how many blanks are around
+ * that and at the ends. Masked are
  *
  * - tokens with a digit: numbers with their units, ids, times, hexadecimal, parts of a path;
  * - tokens around an @; quoted strings, but for the keys of JSON; values behind `key=`, but for
@@ -8,10 +9,10 @@
  *   in a date.
  *
  * Masked tokens with only `. : , /` between them are one: an address, a time, a list. Colours of a
- * terminal are blanks.
+ * terminal do not count.
  *
  * One pass, without regular expressions, nothing allocated. A text is a sequence of pieces, which
- * end at blanks and at what is masked; only what stays is hashed. Bounded: of a long text the first
+ * end where something is masked, and only they are hashed. Bounded: of a long text the first
  * PATTERN_BYTES_MAX bytes and PATTERN_TOKENS_MAX tokens count.
  *
  * Workers run the same as a kernel, `kernels/patterns.ts`; this is for templates, for what the
@@ -22,13 +23,12 @@ import {
   BLANK,
   BYTE_KINDS,
   DIGIT,
+  dateStart,
   ENDS_VALUE,
   ESCAPE,
   GLUE,
-  isDateWord,
   isTellingKey,
   QUOTE,
-  WORD,
 } from './pattern-bytes.ts'
 
 /** Raised when the same text gets another pattern: part of the hash's seed. */
@@ -61,7 +61,6 @@ const UNDERSCORE = 0x5f
 const APOSTROPHE = 0x27
 const NOWHERE = -1
 
-const HAS_WORD = 1 << WORD
 const HAS_DIGIT = 1 << DIGIT
 const HAS_AT = 1 << AT
 
@@ -87,8 +86,6 @@ export class TextPattern {
   #gluedLow = 0
   #gluedHigh = 0
   #isGlued = false
-  /** The last masked token was the name of a month or weekday. */
-  #isDate = false
   /** Where a quoted string ends that is read as text. */
   #plainQuoteEnd = NOWHERE
   /** The next quoted string is read as text. */
@@ -106,7 +103,8 @@ export class TextPattern {
     while (at < this.#end && this.#tokens < PATTERN_TOKENS_MAX) {
       const kind = BYTE_KINDS[bytes[at]!]!
       if (kind <= AT) at = this.#token(at)
-      else if (kind === BLANK || kind === ESCAPE) at = this.#blanks(at)
+      else if (kind === BLANK) at = this.#blankAt(at)
+      else if (kind === ESCAPE) at = this.#colour(at)
       else if (kind === QUOTE) at = this.#quote(at)
       else {
         if (kind !== GLUE) this.#isGlued = false
@@ -130,7 +128,6 @@ export class TextPattern {
     this.#blank = 0
     this.#hasPieces = false
     this.#isGlued = false
-    this.#isDate = false
     this.#plainQuoteEnd = NOWHERE
     this.#isTelling = false
     this.#looksLeft = QUOTE_LOOKS_MAX
@@ -163,10 +160,14 @@ export class TextPattern {
     this.#hasPieces = true
   }
 
-  /** Hashes the piece under way, up to `end`. */
-  #endPiece(end: number): void {
-    const start = this.#piece
-    if (start >= end) return
+  /** Hashes the piece under way, up to `pieceEnd`. */
+  #endPiece(pieceEnd: number): void {
+    let start = this.#piece
+    let end = pieceEnd
+    while (start < end && this.#isBlank(start)) start++
+    if (start > this.#piece && this.#hasPieces) this.#blank = 1
+    if (start === end) return
+    while (this.#isBlank(end - 1)) end--
     this.#mixHead(end - start)
     let { low, high } = this
     for (let at = start; at < end; at += CHUNK_BYTES) {
@@ -175,6 +176,7 @@ export class TextPattern {
     }
     this.low = low
     this.high = high
+    if (end < pieceEnd) this.#blank = 1
   }
 
   /** Four bytes, the first of them the lowest; zeros from `end` on. */
@@ -188,21 +190,24 @@ export class TextPattern {
     return word
   }
 
-  #blanks(start: number): number {
-    this.#endPiece(start)
-    const bytes = this.#bytes
-    const isAfterComma = start > this.#start && bytes[start - 1] === COMMA
-    if (!isAfterComma && !this.#isDate) this.#isGlued = false
-    let at = start
-    while (at < this.#end) {
-      const kind = BYTE_KINDS[bytes[at]!]!
-      if (kind === BLANK) at++
-      else if (kind === ESCAPE) at = this.#colourEnd(at)
-      else break
-    }
-    this.#blank = this.#hasPieces ? 1 : 0
-    this.#piece = at
+  /** Blanks in a piece are bytes like others; those at its ends are one, or none. */
+  #blankAt(at: number): number {
+    const isAfterComma = at > this.#start && this.#bytes[at - 1] === COMMA
+    if (!isAfterComma) this.#isGlued = false
+    while (this.#isBlank(++at));
     return at
+  }
+
+  #isBlank(at: number): boolean {
+    return at < this.#end && BYTE_KINDS[this.#bytes[at]!] === BLANK
+  }
+
+  /** A colour is passed over, and ends a piece. */
+  #colour(start: number): number {
+    this.#endPiece(start)
+    this.#isGlued = false
+    this.#piece = this.#colourEnd(start)
+    return this.#piece
   }
 
   /** Behind `ESC [ … m`, or another letter. */
@@ -232,11 +237,9 @@ export class TextPattern {
     if (BYTE_KINDS[next] === QUOTE) {
       this.#isTelling = isTellingKey(bytes, start, at)
     } else {
-      const isDate = kinds === HAS_WORD && at - start === 3 && isDateWord(bytes, at, end)
       const isAround = (kinds & HAS_AT) !== 0 && at - start > 2
-      if ((kinds & HAS_DIGIT) !== 0 || isAround || isDate) {
-        this.#mask(start, at)
-        this.#isDate = isDate
+      if ((kinds & HAS_DIGIT) !== 0 || isAround) {
+        this.#mask(dateStart(bytes, this.#piece, start), at)
         return at
       }
     }
@@ -268,7 +271,6 @@ export class TextPattern {
 
   /** Takes the sign for a range of the bytes, or makes it a part of the one before. */
   #mask(start: number, end: number): void {
-    this.#isDate = false
     if (this.#isGlued) {
       this.low = this.#gluedLow
       this.high = this.#gluedHigh
@@ -321,7 +323,8 @@ export class TextPattern {
       if (bytes[at] === BACKSLASH) at++
       else if (bytes[at] === quote && !(isApostrophe && this.#isToken(at + 1))) break
     }
-    this.#looksLeft = Math.max(0, this.#looksLeft - (at - start))
+    at = Math.min(at, end)
+    this.#looksLeft -= at - start
     return at < end ? at : NOWHERE
   }
 
