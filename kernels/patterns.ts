@@ -19,7 +19,6 @@ const PRIME_HIGH: i32 = 0xc2b2ae35
 const SIGN: i32 = -2
 
 const AT: u8 = 2
-const DIGIT: u8 = 1
 const GLUE: u8 = 3
 const BLANK: u8 = 4
 const QUOTE: u8 = 6

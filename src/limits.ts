@@ -468,6 +468,9 @@ export const FACET_VALUE_CHARS_MAX = 256
 export const FACET_EXACT_EVENTS_MAX = 20_000_000
 export const FACET_EXACT_MS = 1_000
 export const FACET_EVENTS_MAX = 100_000
+/** Rows of an answer of patterns. */
+export const PATTERNS_DEFAULT = 50
+export const PATTERNS_MAX = 200
 /** Buckets of `auto`. */
 export const AUTO_BUCKETS_MAX = 120
 /** Groups that a query makes on its way to the largest; and the bytes of its answer. */

@@ -76,6 +76,7 @@ const ALERT_ROOMS = ['src/alerts/channels/', 'src/alerts/messages/']
 const USE_CASES = [
   'src/read/',
   'src/read/aggregate/',
+  'src/read/patterns/',
   'src/read/search/',
   'src/read/views/',
   'src/tail/',
@@ -150,6 +151,7 @@ const TABLE: readonly (readonly [path: string, allowed: readonly string[]])[] = 
   ['src/accept/', [...SUPPORT, 'src/accept/framing/']],
   // Use cases of reading know no HTTP.
   ['src/read/aggregate/', [...LEAVES, 'src/api/', 'src/read/']],
+  ['src/read/patterns/', [...LEAVES, 'src/api/', 'src/read/']],
   ['src/read/search/', [...LEAVES, 'src/api/', 'src/read/']],
   [
     'src/read/views/',

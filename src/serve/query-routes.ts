@@ -1,5 +1,6 @@
-/** Aggregating queries, histograms and facets over REST. */
-import { nullable, type ObjectSchema, type Schema } from '../api/schema.ts'
+/** Aggregating queries, histograms, facets and patterns over REST. */
+import { nullable, type ObjectSchema, RFC3339, type Schema } from '../api/schema.ts'
+import { IngestError } from '../errors.ts'
 import type { Route } from '../http/exchange.ts'
 import { splitNames } from '../model/field-path.ts'
 import { type AggregateDeps, aggregate } from '../read/aggregate/aggregate.ts'
@@ -15,16 +16,17 @@ import {
   histogram,
   readHistogramRequest,
 } from '../read/aggregate/histogram.ts'
+import { findPatterns, type PatternsDeps } from '../read/patterns/find-patterns.ts'
+import { PATTERNS_PROPERTIES, readPatternsRequest } from '../read/patterns/patterns-request.ts'
 import { HONEST_PROPERTIES } from '../read/schemas.ts'
 import { type ReadKind, type ReadRoutesDeps, readRoutes } from './read-routes.ts'
 
-export interface QueryRoutesDeps extends ReadRoutesDeps, AggregateDeps, FacetsDeps {}
+export interface QueryRoutesDeps extends ReadRoutesDeps, AggregateDeps, FacetsDeps, PatternsDeps {}
 
 export function queryRoutes(deps: QueryRoutesDeps): Route[] {
-  const { openStreams, runAggregate, runFacets, nowMs, ...guarded } = deps
-  return [queryKind(deps), histogramKind(deps), facetsKind(deps)].flatMap((kind) => {
-    return readRoutes(guarded, kind)
-  })
+  const { openStreams, runAggregate, runFacets, patterns, nowMs, ...guarded } = deps
+  const kinds = [queryKind, histogramKind, facetsKind, patternsKind]
+  return kinds.flatMap((kindOf) => readRoutes(guarded, kindOf(deps)))
 }
 
 const ROW: ObjectSchema = {
@@ -178,4 +180,89 @@ function facetsKind(deps: QueryRoutesDeps): ReadKind {
       return facets(deps, request, await find(), signal)
     },
   }
+}
+
+const STRINGS: Schema = { type: 'array', items: { type: 'string' } }
+const PATTERN: ObjectSchema = {
+  type: 'object',
+  properties: {
+    template: nullable(
+      { type: 'string' },
+      { description: 'Words and `<slots>`; null where the text of no event could be read' },
+    ),
+    parts: {
+      type: 'array',
+      items: {
+        type: 'object',
+        properties: { text: { type: 'string' }, slot: { type: 'string' }, examples: STRINGS },
+      },
+      description: '`text`, or `slot` with its kind and examples',
+    },
+    count: { type: 'integer' },
+    share: { type: 'number', description: 'Of all events that match' },
+    first_seen: { ...RFC3339, description: 'In the range' },
+    last_seen: RFC3339,
+    levels: { type: 'object', properties: {}, additionalProperties: { type: 'integer' } },
+    sparkline: { type: 'array', items: { type: 'integer' }, description: 'Events by `step_ms`' },
+    pattern_ids: { ...STRINGS, description: 'The patterns of the row: 16 hex digits each' },
+    query: { type: 'string', description: 'What selects just these events, beside your query' },
+    examples: {
+      type: 'array',
+      items: {
+        type: 'object',
+        properties: { stream: { type: 'string' }, id: { type: 'string' } },
+      },
+    },
+    baseline_count: { type: 'integer', description: 'With `baseline`' },
+    is_new: { type: 'boolean', description: 'None of it is in `baseline`' },
+    factor: nullable({ type: 'number' }, { description: 'How many times as often as there' }),
+  },
+}
+
+function patternsKind(deps: QueryRoutesDeps): ReadKind {
+  return {
+    name: 'patterns',
+    operation: 'patterns',
+    summary: 'What kinds of messages there are, and which are new',
+    properties: PATTERNS_PROPERTIES,
+    texts: {
+      baseline: {
+        schema: { type: 'string', description: 'Two times with a comma between them' },
+        read: readBaselineText,
+      },
+    },
+    answer: {
+      type: 'object',
+      properties: {
+        patterns: { type: 'array', items: PATTERN },
+        events: { type: 'integer', description: 'All that match' },
+        without_pattern: {
+          type: 'integer',
+          description: 'Those without a text, or received before patterns were kept',
+        },
+        others: {
+          type: 'object',
+          properties: { patterns: { type: 'integer' }, events: { type: 'integer' } },
+          description: 'What is in no row',
+        },
+        distinct: { type: 'integer', description: 'Different patterns' },
+        step_ms: { type: 'number' },
+        baseline: nullable({
+          type: 'object',
+          properties: { from: RFC3339, to: RFC3339, events: { type: 'integer' } },
+        }),
+        ...HONEST_PROPERTIES,
+        stats: { type: 'object', properties: { elapsed_ms: { type: 'number' } } },
+      },
+    },
+    run: async (members, find, signal) => {
+      return findPatterns(deps, readPatternsRequest(members, deps.nowMs()), await find(), signal)
+    },
+  }
+}
+
+function readBaselineText(text: string) {
+  const [from, to, ...more] = text.split(',')
+  if (from !== undefined && to !== undefined && more.length === 0) return { from, to }
+  throw new IngestError('malformed', '"baseline" must be two times such as "-2d,-1d"')
 }

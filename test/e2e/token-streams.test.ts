@@ -47,6 +47,7 @@ const BODIES: Readonly<Record<string, object>> = {
   query: {},
   histogram: {},
   facets: { fields: ['n'] },
+  patterns: {},
   search: {},
   queryView: {},
   searchView: {},
@@ -61,7 +62,7 @@ const REFUSED: Readonly<Record<string, string>> = {
 }
 
 /** Those over several streams, and what else of the API a token can call. */
-const OVER_SEVERAL = ['query', 'histogram', 'facets', 'search'].flatMap((name) => [
+const OVER_SEVERAL = ['query', 'histogram', 'facets', 'patterns', 'search'].flatMap((name) => [
   `${name}Streams`,
   `${name}StreamsByUrl`,
 ])

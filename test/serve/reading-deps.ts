@@ -5,6 +5,7 @@ import type { Postgres } from '../../src/store/postgres.ts'
 import { ProjectionTables } from '../../src/store/projection/compile/projection-tables.ts'
 import { AggregateStore } from '../../src/store/projection/reads/aggregate-store.ts'
 import { FacetsStore } from '../../src/store/projection/reads/facets-store.ts'
+import { PatternsStore } from '../../src/store/projection/reads/patterns-store.ts'
 import { ReadStateStore } from '../../src/store/raw/read-state-store.ts'
 import { unknownCatalog } from '../store/projection/compile/test-catalog.ts'
 
@@ -25,6 +26,7 @@ export function readingDeps(postgres: Postgres, clickhouse: ClickHouse) {
   }
   return {
     openStreams,
+    patterns: new PatternsStore(clickhouse, tables),
     runAggregate: aggregates.run.bind(aggregates),
     runFacets: facets.run.bind(facets),
     countFacet: aggregates.run.bind(aggregates),

@@ -85,6 +85,10 @@ const READS: Readonly<Record<string, () => readonly Read[]>> = {
   facetsByUrl: () => [of(events, 'facets?fields=user,text&limit=100')],
   facetsStreams: () => [{ path: '/v1/facets', body: { fields: ['user'], streams: [events.id] } }],
   facetsStreamsByUrl: () => [`/v1/facets?fields=user&streams=${events.id}`],
+  patterns: () => [{ path: of(events, 'patterns'), body: { limit: 200, sort: 'new' } }],
+  patternsByUrl: () => [of(events, 'patterns?limit=200')],
+  patternsStreams: () => [{ path: '/v1/patterns', body: { streams: [events.id, fields.id] } }],
+  patternsStreamsByUrl: () => [`/v1/patterns?streams=${events.id}`],
   search: () => [
     { path: of(events, 'search'), body: { limit: 1_000 } },
     { path: of(fields, 'search'), body: { query: PHRASES } },

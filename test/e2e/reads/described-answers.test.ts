@@ -84,6 +84,7 @@ async function readStream(path: string, eventIds: readonly string[]): Promise<vo
     await post('/query', { query, group_by: { bucket: 'auto' } })
     await post('/histogram', { query })
     await post('/facets', { query, fields: ['n', 'tags', 'level', '_level', 'nothing'] })
+    await post('/patterns', { query, sort: 'growth' })
   }
   await post('/redact/preview', { sample: EVENTS[0] })
   await post('/redact/preview', { sample: 'password=hunter2hunter2' })
@@ -186,6 +187,9 @@ async function manage(id: string, keyId: string): Promise<void> {
     ['POST', '/v1/facets', {}],
     ['GET', '/v1/facets?fields=n', undefined],
     ['GET', `/v1/streams/${id}/facets`, undefined],
+    ['POST', '/v1/patterns', { sort: 'new', baseline: { from: '-2d', to: '-1d' } }],
+    ['GET', '/v1/patterns', undefined],
+    ['GET', `/v1/streams/${id}/patterns?baseline=-2d,-1d`, undefined],
     ['GET', `/v1/fields?streams=${id}`, undefined],
     ['GET', `/v1/fields?streams=${id}&contains=mesage`, undefined],
     ['GET', '/v1/complete?query=mess', undefined],
