@@ -17,8 +17,8 @@ const EXPECTED = {
 } as const satisfies Record<SystemFieldName, string>
 
 /**
- * The test in the form that suits the field: levels, shapes and patterns in lower case, one moment as a range
- * from it to itself. Throws when the field does not allow the test.
+ * The test in the form that suits the field: levels, shapes and patterns in lower case, one moment
+ * as a range from it to itself. Throws when the field does not allow the test.
  */
 export function readSystemTest(field: SystemField, test: Test): Test {
   const read = test.kind === 'exists' || field.name === '_service' ? test : tryRead(field, test)

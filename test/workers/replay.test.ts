@@ -109,7 +109,7 @@ test('of a part with several segments each says what it would by itself', () => 
   )
 })
 
-test('patterns are of the text fields of each stream, in its own table and in the shared one', () => {
+test('patterns are of the text fields of each stream, in either table', () => {
   const ours = ['summary']
   const textFields = new Map([[2 as StreamId, ours]])
   const batch = batchOf('{"message":"by default","summary":"of our own"}')

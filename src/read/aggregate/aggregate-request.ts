@@ -66,7 +66,9 @@ const GROUP_KEY: Schema = {
       required: ['bucket'],
     },
   ],
-  must: 'a dotted path, "_stream", "_level", "_service", "_shape", "_pattern", or {"bucket": "auto"}',
+  must:
+    'a dotted path, "_stream", "_level", "_service", "_shape", "_pattern", ' +
+    'or {"bucket": "auto"}',
 }
 
 /** Of a query's body, beside `READ_PROPERTIES`. */

@@ -5,9 +5,9 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { tryReadTemplate } from '../../../src/model/patterns/pattern-template.ts'
-import { Api, call, NDJSON_TYPE, type Stream } from '../../support/api.ts'
-import { type SharedService, shareService } from '../../support/service.ts'
+import { tryReadTemplate } from '../../src/model/patterns/pattern-template.ts'
+import { Api, call, NDJSON_TYPE, type Stream } from '../support/api.ts'
+import { type SharedService, shareService } from '../support/service.ts'
 
 let service: SharedService
 let api: Api
