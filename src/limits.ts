@@ -535,6 +535,8 @@ export const MCP_AROUND_CHARS_MAX = 8_000
 export const MCP_STREAMS_PAGE = 200
 export const MCP_SEARCH_EVENTS_MAX = 200
 export const MCP_CELLS_MAX = 1_000
+/** Of `find_patterns`, which is a first look. */
+export const MCP_PATTERNS_CHARS_MAX = 4_000
 /** Events that an agent may send at a time, and their bytes. */
 export const MCP_INGEST_EVENTS_MAX = 100
 export const MCP_INGEST_BYTES_MAX = 256 * 1024

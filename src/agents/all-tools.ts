@@ -2,6 +2,7 @@ import type { AgentTool } from './agent-tool.ts'
 import { type AggregateToolDeps, aggregateTool } from './aggregate.ts'
 import { type DescribeStreamDeps, describeStreamTool } from './describe-stream.ts'
 import { type ExplainAlertDeps, explainAlertTool } from './explain-alert.ts'
+import { type FindPatternsDeps, findPatternsTool } from './find-patterns.ts'
 import { type GetEventDeps, getEventTool } from './get-event.ts'
 import { type IngestEventsDeps, ingestEventsTool } from './ingest-events.ts'
 import { listAlertsTool } from './list-alerts.ts'
@@ -14,6 +15,7 @@ export interface ToolDeps
   extends Omit<ListStreamsDeps, 'streams'>,
     SearchToolDeps,
     AggregateToolDeps,
+    FindPatternsDeps,
     GetEventDeps,
     DescribeStreamDeps,
     ExplainAlertDeps,
@@ -26,6 +28,7 @@ export function allTools(deps: ToolDeps): readonly AgentTool[] {
     aggregateTool(deps),
     describeStreamTool(deps),
     explainAlertTool(deps),
+    findPatternsTool(deps),
     getEventTool(deps),
     ingestEventsTool(deps),
     listAlertsTool(deps),

@@ -5,9 +5,12 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { MCP_PATTERNS_CHARS_MAX, PATTERNS_MAX } from '../../src/limits.ts'
 import { tryReadTemplate } from '../../src/model/patterns/pattern-template.ts'
+import { CommandLine } from '../cli/run-cli.ts'
 import { Api, call, NDJSON_TYPE, type Stream } from '../support/api.ts'
 import { type SharedService, shareService } from '../support/service.ts'
+import { connectAgent, createToken } from './agents/agent-client.ts'
 
 let service: SharedService
 let api: Api
@@ -49,6 +52,17 @@ const KNOWN: readonly (readonly [
   [10, 'host <value> is down', (n) => `host ${HOSTS[n % HOSTS.length]} is down`],
 ]
 
+/** No two have a pattern in common, nor words enough to be told as one. */
+const SENTENCES = Array.from({ length: 120 }, (_, n) => {
+  const word = (salt: number) => {
+    return Array.from(
+      { length: 6 },
+      (_, i) => 'abcdefghij'[(n * 7 + i * i * salt + (n >> i)) % 10],
+    ).join('')
+  }
+  return `${word(3)} ${word(5)} ${word(7)} ${word(11)} ${word(13)}`
+})
+
 before(async () => {
   service = await shareService()
   api = new Api(service)
@@ -66,10 +80,10 @@ before(async () => {
   // What comes last: a search finds it before it is in the projection.
   const found = await search(stream, `_pattern:${SHIPPED}`)
   assert.equal(found, 6)
-  const summary = JSON.stringify({ summary: 'of our own 7', n: 1 })
-  assert.equal((await api.ingest(other.key, summary)).status, 200)
+  const summaries = ['of our own 7', ...SENTENCES].map((summary) => JSON.stringify({ summary }))
+  assert.equal((await api.ingest(other.key, summaries.join('\n'), type)).status, 200)
   await api.untilCounted(stream.id, 68)
-  await api.untilCounted(other.id, 1)
+  await api.untilCounted(other.id, 1 + SENTENCES.length)
 })
 
 after(() => service?.close())
@@ -155,11 +169,37 @@ test('what is new, and what is not, against another range', async () => {
 })
 
 test('several streams are told together, each by its own text fields', async () => {
-  const body = { streams: [stream.id, other.id], query: '_pattern:*' }
+  const body = { streams: [stream.id, other.id], query: '_pattern:*', limit: PATTERNS_MAX }
   const { patterns, events } = await find(body, '/v1/patterns')
-  assert.equal(events, 67)
+  assert.equal(events, 67 + SENTENCES.length)
   const own = patterns.find(({ template }) => template === 'of our own <number>')
   assert.deepEqual([own?.count, own?.examples[0]?.stream], [1, other.id])
   const url = `/v1/patterns?from=-1h&limit=2&sort=new&baseline=-2d,-1d&streams=${stream.id}`
   assert.equal(JSON.parse(await api.rest(url)).patterns.length, 2)
+})
+
+test('the command line shows them as a table', async () => {
+  const cli = new CommandLine(service)
+  const { code, out, err } = await cli.run(['patterns', stream.id, '--sort', 'new', '--receipt'])
+  assert.equal(code, 0, err)
+  assert.match(out, /^count +change +level +pattern +template\n30 +new +error +[0-9a-f]{16} +user/)
+  assert.match(out, /10 +new +error +[0-9a-f]{16} \+4 +host <value> is down/)
+  assert.match(err, /2 events without a pattern/)
+  const none = await cli.run(['patterns', stream.id, 'nothing-of-this', '--receipt'])
+  assert.equal(none.code, 1)
+})
+
+test('an agent gets them in few characters', async () => {
+  const agent = await connectAgent(service, await createToken(api, ['events:read']))
+  try {
+    const whole = await agent.json('find_patterns', { stream: stream.id, sort: 'new' })
+    const [first] = whole.patterns as { n: number; change: string; id: string }[]
+    assert.deepEqual([first!.n, first!.change, whole.events], [30, 'new', 68])
+    assert.equal(await search(stream, `_pattern:${first!.id}`), 30)
+    const text = JSON.stringify(await agent.json('find_patterns', { stream: other.id, limit: 200 }))
+    assert.ok(text.length <= MCP_PATTERNS_CHARS_MAX, `${text.length}`)
+    assert.match(text, /"truncated":true,"hint":"[0-9]+ more rows/)
+  } finally {
+    await agent.close()
+  }
 })

@@ -22,6 +22,7 @@ const TOOLS = [
   'aggregate',
   'describe_stream',
   'explain_alert',
+  'find_patterns',
   'get_event',
   'ingest_events',
   'list_alerts',
