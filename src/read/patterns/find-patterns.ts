@@ -42,12 +42,6 @@ export interface PatternsDeps {
       patterns: readonly CountedPattern[],
       signal?: AbortSignal,
     ): Promise<ReadonlyMap<string, readonly string[]>>
-    counts(
-      task: PatternsTask,
-      patterns: readonly CountedPattern[],
-      steps: number,
-      signal?: AbortSignal,
-    ): Promise<ReadonlyMap<string, readonly number[]>>
   }
 }
 
@@ -69,13 +63,10 @@ export async function findPatterns(
   const opened = await openStreams(streams)
   const { sources } = opened
   const { asOfMs, ...counted } = countedFor([request.query], opened)
-  const task = { ...request, ...counted, streams: sources, limit: PATTERNS_CLUSTERED_MAX }
+  const sizes = { limit: PATTERNS_CLUSTERED_MAX, steps: SPARK_STEPS }
+  const task = { ...request, ...counted, streams: sources, ...sizes }
   const found = await store.run(task, signal)
-  const [texts, counts] = await Promise.all([
-    store.texts(task, found.patterns, signal),
-    store.counts(task, found.patterns, SPARK_STEPS, signal),
-  ])
-  const templates = await readTemplates(texts)
+  const templates = await readTemplates(await store.texts(task, found.patterns, signal))
   const rest = () => mainTurns.next()
   const clusters = await clusterPatterns(found.patterns, ({ id }) => templates.get(id), rest)
   await rest()
@@ -91,7 +82,7 @@ export async function findPatterns(
   const json = function* () {
     yield '{"patterns":['
     for (const [index, row] of shown.entries()) {
-      yield `${index === 0 ? '' : ','}${JSON.stringify(rowMembers(row, found, counts, request))}`
+      yield `${index === 0 ? '' : ','}${JSON.stringify(rowMembers(row, found, request))}`
     }
     yield `],${JSON.stringify(members).slice(1)}`
   }
@@ -148,7 +139,6 @@ function sortRows(
 function rowMembers(
   { cluster, count, before }: PatternRow,
   found: PatternsResult,
-  counts: ReadonlyMap<string, readonly number[]>,
   { baseline, ...range }: PatternsRequest,
 ) {
   const { patterns, parts } = cluster
@@ -159,10 +149,9 @@ function rowMembers(
     is_new: before === 0,
     factor: before === 0 ? null : rounded(count / expected),
   }
-  const sparkline = new Array<number>(SPARK_STEPS).fill(0)
-  for (const id of ids) {
-    for (const [step, each] of (counts.get(id) ?? []).entries()) sparkline[step]! += each
-  }
+  const sparkline = Array.from({ length: SPARK_STEPS }, (_, step) => {
+    return patterns.reduce((total, { steps }) => total + (steps[step] ?? 0), 0)
+  })
   const newest = patterns.toSorted((a, b) => (a.segmentId < b.segmentId ? 1 : -1))
   return {
     template: parts.length === 0 ? null : clusterText(parts),

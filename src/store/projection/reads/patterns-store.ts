@@ -1,7 +1,7 @@
 /**
  * The patterns of matching events: how often each occurs, in the range and in one to compare with,
- * its levels, and its newest event; by one scan of the columns. Then, of those that are told: texts
- * of these events, and counts by time.
+ * its levels, by time, and a late event of it; by one scan of the columns. Then the texts of these
+ * events, of the patterns that are told.
  */
 
 import { IngestError } from '../../../errors.ts'
@@ -10,12 +10,18 @@ import type { TimeBasis } from '../../../model/aggregates.ts'
 import { LEVELS } from '../../../model/event-labels.ts'
 import type { SourceStream } from '../../../model/field-catalog.ts'
 import { isFieldPath } from '../../../model/field-path.ts'
+import { clampNs } from '../../../model/int64.ts'
 import { PATTERN_BYTES_MAX } from '../../../model/patterns/text-pattern.ts'
 import { type SegmentId, segmentIdMs } from '../../../model/segment-id.ts'
 import type { NodeMarks } from '../../../model/segment-place.ts'
 import type { ClickHouse } from '../../clickhouse.ts'
 import type { PresentTables, ProjectionTables } from '../compile/projection-tables.ts'
-import { type RowSourceOptions, unionBranches, unionOf } from '../compile/row-source.ts'
+import {
+  type RowSourceOptions,
+  type UnionBranch,
+  unionBranches,
+  unionOf,
+} from '../compile/row-source.ts'
 import { SqlParams } from '../compile/sql-params.ts'
 import { dynamicColumn } from '../compile/typed-column.ts'
 import { isTooManyGroups, querySettings, toQueryError } from '../query-bounds.ts'
@@ -46,6 +52,8 @@ export interface PatternsTask extends Range {
   readonly sort: PatternSort
   /** How many patterns are told of, the first by `sort`. */
   readonly limit: number
+  /** Equal parts of the range in which events are counted. */
+  readonly steps: number
   readonly timeoutMs: number
 }
 
@@ -59,7 +67,9 @@ export interface CountedPattern {
   readonly lastNs: bigint
   /** By level, in the order of `LEVELS`. */
   readonly levels: readonly number[]
-  /** One event of it, of the newest segment that has one. */
+  /** By step of the range; all 0 where there are too many patterns to count so. */
+  readonly steps: readonly number[]
+  /** One event of it, late in the range. */
   readonly streamId: string
   readonly segmentId: SegmentId
   readonly ordinal: number
@@ -82,15 +92,16 @@ interface PatternRow {
   readonly b: number
   readonly first: string
   readonly last: string
-  readonly levels: readonly number[]
-  readonly stream: number
-  readonly segment: string
-  readonly ord: number
+  readonly levels: Counts
+  readonly steps: Counts
+  readonly event: readonly [segment: string, ordinal: number, stream: number]
   readonly events: number
   readonly before: number
   readonly without: number
   readonly found: number
 }
+
+type Counts = readonly [keys: readonly number[], counts: readonly number[]]
 
 const NONE = '0'.repeat(16)
 const HEX = (sql: string) => `leftPad(lower(hex(${sql})), 16, '0')`
@@ -107,39 +118,27 @@ export class PatternsStore {
 
   /** Throws and ends as `AggregateStore.run` does. */
   async run(task: PatternsTask, signal?: AbortSignal): Promise<PatternsResult> {
-    const rows = await this.#query<PatternRow>(task, signal, (tables, params) => {
-      const source = (range: Range, isBase: boolean) => {
-        const columns = ({ stream }: { readonly stream: string }) =>
-          `pattern, level, segment_id, ordinal, toUInt32(${stream}) AS stream,
-           ${task.timeBasis} AS at, ${isBase ? 1 : 0} AS base`
+    try {
+      return toResult(await this.#count(task, signal), task)
+    } catch (cause) {
+      if (!isTooManyGroups(cause) || task.steps === 1) throw cause
+      // Without the steps there are fewer.
+      return this.run({ ...task, steps: 1 }, signal)
+    }
+  }
+
+  #count(task: PatternsTask, signal: AbortSignal | undefined): Promise<PatternRow[]> {
+    return this.#query<PatternRow>(task, signal, (tables, params) => {
+      const branches = [task, ...(task.baseline ? [task.baseline] : [])].flatMap((range, base) => {
+        const step = base === 0 ? stepSql(task, params) : '0'
+        const columns = ({ stream }: Pick<UnionBranch, 'stream'>) =>
+          `pattern, ${LEVEL_CODE} AS code, toUInt8(${step}) AS step, toUInt8(${base}) AS base,
+           ${task.timeBasis} AS at, segment_id, ordinal, toUInt32(${stream}) AS stream`
         const options = { ...task, ...range, columns, readsIds: true }
         return unionBranches(options, this.#tables.place, tables, params) ?? []
-      }
-      const branches = [
-        ...source(task, false),
-        ...(task.baseline ? source(task.baseline, true) : []),
-      ]
+      })
       return branches.length === 0 ? undefined : patternsSql(unionOf(branches), task, params)
     })
-    const [first] = rows
-    const told = rows.filter(({ id, c }) => id !== NONE && c > 0)
-    return {
-      patterns: told.map((row) => ({
-        id: row.id,
-        count: row.c,
-        before: row.b,
-        firstNs: BigInt(row.first),
-        lastNs: BigInt(row.last),
-        levels: row.levels,
-        streamId: String(row.stream),
-        segmentId: BigInt(row.segment) as SegmentId,
-        ordinal: row.ord,
-      })),
-      events: first?.events ?? 0,
-      before: first?.before ?? 0,
-      without: first?.without ?? 0,
-      distinct: first?.found ?? 0,
-    }
   }
 
   /** By pattern, the strings in text fields of its event. */
@@ -163,45 +162,6 @@ export class PatternsStore {
       },
     )
     return new Map(rows.map(({ id, texts }) => [id, texts.filter((text) => text !== '')]))
-  }
-
-  /** By pattern, how many events are in each of equal steps of the range. */
-  async counts(
-    task: PatternsTask,
-    patterns: readonly CountedPattern[],
-    steps: number,
-    signal?: AbortSignal,
-  ): Promise<ReadonlyMap<string, readonly number[]>> {
-    if (patterns.length === 0) return new Map()
-    const rows = await this.#query<{ id: string; counts: [number, number][] }>(
-      task,
-      signal,
-      (tables, params) => {
-        const ids = patterns.map(({ id }) => BigInt(`0x${id}`))
-        const where = `pattern IN (${params.add('Array(UInt64)', ids)})`
-        const from = params.add('Int64', String(task.fromNs))
-        const size = params.add('Int64', String((task.toNs - task.fromNs) / BigInt(steps) + 1n))
-        const ns = `toUnixTimestamp64Nano(CAST(${task.timeBasis}, 'DateTime64(9)'))`
-        const columns = () => `pattern, toUInt8(intDiv(${ns} - ${from}, ${size})) AS step`
-        const branches = this.#branches({ ...task, columns, where: () => where }, tables, params)
-        const inner =
-          branches &&
-          `SELECT pattern, step, count() AS c FROM ${branches}
-          GROUP BY pattern, step`
-        return (
-          inner &&
-          `SELECT ${HEX('pattern')} AS id, groupArray((step, c)) AS counts
-          FROM (${inner}) GROUP BY pattern`
-        )
-      },
-    )
-    return new Map(
-      rows.map(({ id, counts }) => {
-        const all = new Array<number>(steps).fill(0)
-        for (const [step, count] of counts) all[Math.min(step, steps - 1)]! += count
-        return [id, all]
-      }),
-    )
   }
 
   #branches(
@@ -230,7 +190,7 @@ export class PatternsStore {
         })
       })
     } catch (cause) {
-      if (isTooManyGroups(cause)) throw tooManyPatterns()
+      if (isTooManyGroups(cause)) throw task.steps === 1 ? tooManyPatterns() : cause
       throw toQueryError(cause, task)
     }
   }
@@ -244,35 +204,77 @@ function tooManyPatterns(): IngestError {
   )
 }
 
-/** The row of events without a pattern is the last, and all rows know the sums. */
+/** A number of the level, found once for each level and not for each row. */
+const LEVEL_CODE = `transform(level, ['${LEVELS.join("', '")}'],
+  [${LEVELS.map((_, index) => index + 1).join(', ')}], 0)`
+
+/** In which step of the range a row is. */
+function stepSql({ timeBasis, fromNs, toNs, steps }: PatternsTask, params: SqlParams): string {
+  if (steps === 1) return '0'
+  // Receipt is known to the millisecond.
+  const isReceipt = timeBasis === 'ingested_at'
+  const unit = isReceipt ? 1_000_000n : 1n
+  const number = isReceipt ? 'toUnixTimestamp64Milli' : 'toUnixTimestamp64Nano'
+  const from = params.add('Int64', String(clampNs(fromNs) / unit))
+  const size = (clampNs(toNs) - clampNs(fromNs)) / unit / BigInt(steps) + 1n
+  return `intDiv(${number}(${timeBasis}) - ${from}, ${params.add('Int64', String(size))})`
+}
+
+/**
+ * Rows are grouped by all that is told, then groups are put together, of which there are few. The
+ * row of events without a pattern is the last, and all rows know the sums.
+ */
 function patternsSql(branches: string, task: PatternsTask, params: SqlParams): string {
   const { baseline, sort, limit } = task
-  const inRange = baseline === undefined ? '' : 'base = 0'
-  const only = (fn: string, args = '') => {
-    if (inRange === '') return `${fn}(${args})`
-    return `${fn}If(${args === '' ? '' : `${args}, `}${inRange})`
-  }
-  const levels = LEVELS.map((level) => {
-    return `countIf(level = '${level}'${inRange === '' ? '' : ` AND ${inRange}`})`
-  })
-  const score = params.add('Float64', baseline === undefined ? 0 : lengthsRatio(task, baseline))
+  const ratio = params.add('Float64', baseline === undefined ? 0 : lengthsRatio(task, baseline))
   const orders = {
     count: 'c DESC',
     new: 'b = 0 DESC, c DESC',
-    growth: `(c - b * ${score}) / sqrt(b * ${score} + 1) DESC, c DESC`,
+    growth: `(c - b * ${ratio}) / sqrt(b * ${ratio} + 1) DESC, c DESC`,
   }
   return `SELECT ${HEX('p')} AS id, c, b, ${NS('least')} AS first, ${NS('most')} AS last, levels,
-      stream_of AS stream, toString(segment) AS segment, ord,
-      sum(c) OVER () AS events, sum(b) OVER () AS before, sumIf(c, p = 0) OVER () AS without,
-      countIf(c > 0 AND p != 0) OVER () AS found
+      steps, event, sum(c) OVER () AS events, sum(b) OVER () AS before,
+      sumIf(c, p = 0) OVER () AS without, countIf(c > 0 AND p != 0) OVER () AS found
     FROM (
-      SELECT pattern AS p, ${only('count')} AS c,
-        ${baseline === undefined ? '0' : 'countIf(base = 1)'} AS b,
-        ${only('min', 'at')} AS least, ${only('max', 'at')} AS most,
-        ${only('max', 'segment_id')} AS segment, ${only('argMax', 'ordinal, segment_id')} AS ord,
-        ${only('argMax', 'stream, segment_id')} AS stream_of, [${levels.join(', ')}] AS levels
-      FROM ${branches} GROUP BY pattern
+      SELECT pattern AS p, sumIf(n, base = 0) AS c, sumIf(n, base = 1) AS b,
+        minIf(first_at, base = 0) AS least, maxIf(last_at, base = 0) AS most,
+        sumMapIf([code], [n], base = 0) AS levels, sumMapIf([step], [n], base = 0) AS steps,
+        argMaxIf((toString(segment), ord, of_stream), segment, base = 0) AS event
+      FROM (
+        SELECT pattern, code, step, base, count() AS n, min(at) AS first_at, max(at) AS last_at,
+          anyLast(segment_id) AS segment, anyLast(ordinal) AS ord, anyLast(stream) AS of_stream
+        FROM ${branches} GROUP BY pattern, code, step, base
+      ) GROUP BY pattern
     ) ORDER BY c = 0, p = 0, ${orders[sort]}, p LIMIT ${params.add('UInt64', limit + 1)}`
+}
+
+function toResult(rows: readonly PatternRow[], { steps }: PatternsTask): PatternsResult {
+  const [first] = rows
+  const told = rows.filter(({ id, c }) => id !== NONE && c > 0)
+  return {
+    patterns: told.map((row) => ({
+      id: row.id,
+      count: row.c,
+      before: row.b,
+      firstNs: BigInt(row.first),
+      lastNs: BigInt(row.last),
+      levels: listOf(row.levels, LEVELS.length + 1).slice(1),
+      steps: listOf(row.steps, steps),
+      segmentId: BigInt(row.event[0]) as SegmentId,
+      ordinal: row.event[1],
+      streamId: String(row.event[2]),
+    })),
+    events: first?.events ?? 0,
+    before: first?.before ?? 0,
+    without: first?.without ?? 0,
+    distinct: first?.found ?? 0,
+  }
+}
+
+function listOf([keys, counts]: Counts, length: number): readonly number[] {
+  const list = new Array<number>(length).fill(0)
+  for (const [at, key] of keys.entries()) list[Math.min(key, length - 1)]! += counts[at]!
+  return list
 }
 
 /** What events of the range to compare with stand for in the other. */
@@ -297,12 +299,17 @@ function placesSql(patterns: readonly CountedPattern[], params: SqlParams): stri
     AND (segment_id, ordinal) IN (SELECT arrayJoin(arrayZip(${ids}, ${ordinals})))`
 }
 
-/** Strings of the text fields that are known, and of those at the event's root. */
+/**
+ * Strings of the text fields that are known; where none is, of those at the event's root. Each path
+ * costs something in each row that is read, there or not.
+ */
 function textColumns(streams: readonly SourceStream[]): readonly string[] {
-  const known = streams.flatMap(({ catalog }) => [...catalog.textPaths])
-  const atRoot = streams.flatMap(({ catalog }) => catalog.textFields)
-  const paths = [...new Set([...known, ...atRoot])].filter(isFieldPath).slice(0, TEXT_PATHS_MAX)
-  return paths.map((path) => `${dynamicColumn([path])!.sql}.:String`)
+  const paths = streams.flatMap(({ catalog: { textPaths, textFields } }) => {
+    const known = textPaths.filter((path) => !path.includes('[]'))
+    return known.length > 0 ? known : textFields
+  })
+  const some = [...new Set(paths)].filter(isFieldPath).slice(0, TEXT_PATHS_MAX)
+  return some.map((path) => `${dynamicColumn([path])!.sql}.:String`)
 }
 
 function selectAll(branches: string | undefined, columns: string): string | undefined {
