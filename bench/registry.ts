@@ -22,6 +22,7 @@ import {
   workerTaskText,
 } from './ingest/worker-task.bench.ts'
 import { eventFacts } from './transform/event-facts.bench.ts'
+import { eventPatternsJson, eventPatternsText } from './transform/event-patterns.bench.ts'
 import { extractionBenches } from './transform/extract-log.bench.ts'
 import { redactionBenches } from './transform/redaction.bench.ts'
 import { secretRegex, secretScan } from './transform/secrets.bench.ts'
@@ -48,6 +49,8 @@ export const MICRO_BENCHES: readonly MicroBench[] = [
   ...extractionBenches,
   ...userAgentBenches,
   eventFacts,
+  eventPatternsJson,
+  eventPatternsText,
   nativeBlock,
   tapeAndNativeBlock,
   ...compressionBenches,

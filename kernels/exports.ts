@@ -6,9 +6,10 @@ export { writeLines } from './decode/lines'
 export { skipFields, writeMembers } from './decode/otlp'
 export { decompress } from './decode/snappy'
 export { escapeText, unescapeText } from './escape'
-export { describeEvents, findLabels, rememberLabel, writeShapes, writeTimes } from './facts'
+export { describeEvents, findLabels, rememberLabel, writeHalves, writeTimes } from './facts'
 export { firstInnerKey, nextInnerKey } from './inner-keys'
 export { findLayouts, placeRows } from './layouts'
+export { findPatterns } from './patterns'
 export { stringEnd } from './scan'
 export {
   findSuspect,

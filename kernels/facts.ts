@@ -113,13 +113,13 @@ export function writeTimes(facts: Facts, first: i32, count: i32, to: usize): i32
   return missing
 }
 
-/** Writes the shapes of `count` events from `first` on, eight bytes each. */
-export function writeShapes(facts: Facts, first: i32, count: i32, to: usize): void {
+/** Writes numbers of 64 bits of `count` events from `first` on, of which there are the halves. */
+export function writeHalves(lows: usize, highs: usize, first: i32, count: i32, to: usize): void {
   for (let i = 0; i < count; i++) {
     const at = (<usize>(first + i)) << 2
     const out = to + ((<usize>i) << 3)
-    store<i32>(out, load<i32>(facts.lows + at))
-    store<i32>(out, load<i32>(facts.highs + at), 4)
+    store<i32>(out, load<i32>(lows + at))
+    store<i32>(out, load<i32>(highs + at), 4)
   }
 }
 

@@ -472,6 +472,9 @@ export const FACET_EVENTS_MAX = 100_000
 export const COMPARE_FIELDS_MAX = 40
 export const COMPARE_FINDINGS_DEFAULT = 10
 export const COMPARE_FINDINGS_MAX = 30
+/** Rows of an answer of patterns. */
+export const PATTERNS_DEFAULT = 50
+export const PATTERNS_MAX = 200
 /** Buckets of `auto`. */
 export const AUTO_BUCKETS_MAX = 120
 /** Groups that a query makes on its way to the largest; and the bytes of its answer. */
@@ -536,6 +539,8 @@ export const MCP_AROUND_CHARS_MAX = 8_000
 export const MCP_STREAMS_PAGE = 200
 export const MCP_SEARCH_EVENTS_MAX = 200
 export const MCP_CELLS_MAX = 1_000
+/** Of `find_patterns`, which is a first look. */
+export const MCP_PATTERNS_CHARS_MAX = 4_000
 /** Events that an agent may send at a time, and their bytes. */
 export const MCP_INGEST_EVENTS_MAX = 100
 export const MCP_INGEST_BYTES_MAX = 256 * 1024

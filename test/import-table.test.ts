@@ -77,6 +77,7 @@ const USE_CASES = [
   'src/read/',
   'src/read/aggregate/',
   'src/read/compare/',
+  'src/read/patterns/',
   'src/read/search/',
   'src/read/views/',
   'src/tail/',
@@ -152,6 +153,7 @@ const TABLE: readonly (readonly [path: string, allowed: readonly string[]])[] = 
   // Use cases of reading know no HTTP.
   ['src/read/aggregate/', [...LEAVES, 'src/api/', 'src/read/']],
   ['src/read/compare/', [...LEAVES, 'src/api/', 'src/read/', 'src/read/aggregate/']],
+  ['src/read/patterns/', [...LEAVES, 'src/api/', 'src/read/']],
   ['src/read/search/', [...LEAVES, 'src/api/', 'src/read/']],
   [
     'src/read/views/',

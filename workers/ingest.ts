@@ -69,6 +69,9 @@ export class IngestPipeline {
     const transformed = this.#transforms.run(this.#tape, this.#events, this.#eventBytes, origin)
     const { bytes, ...counts } = transformed
     this.#facts.describe(this.#tape, bytes, this.#events)
+    const all = { first: 0, count: this.#events.count }
+    const { textFields } = batch.settings
+    this.#facts.patterns.describe(this.#tape, bytes, this.#events, this.#facts, all, textFields)
     const { streamId, owners } = batch
     const segments =
       owners === undefined

@@ -93,7 +93,7 @@ function runTask(task: PoolTask): unknown {
     }
     case 'replay': {
       const segments = task.segments.map(({ payload, part }) => {
-        return replay.run(payload, task.streamId, part)
+        return replay.run(payload, task.streamId, part, task.textFields)
       })
       const buffers = segments.map(({ block }) => block.bytes.buffer)
       return moved({ kind: 'replay', segments }, buffers)

@@ -9,7 +9,7 @@ import { MIXED_STREAM } from '../src/model/mixed-runs.ts'
 import type { StreamRows } from '../src/model/projection.ts'
 import type { SegmentPart } from '../src/model/stored-row.ts'
 import type { StreamId } from '../src/model/stream.ts'
-import type { ReplayedSegment } from '../src/pool/messages.ts'
+import type { ReplayedSegment, TextFieldsOf } from '../src/pool/messages.ts'
 import { NativeBlockEncoder } from './block/native-block.ts'
 import { tapeSource } from './block/native-json.ts'
 import { EventFacts } from './facts/event-facts.ts'
@@ -18,6 +18,8 @@ import { decodeStoredEvents } from './segment/stored-events.ts'
 import { DecodedEvents } from './tape/decoded-events.ts'
 import { JsonTape } from './tape/json-tape.ts'
 import { PathTrie } from './tape/path-trie.ts'
+
+const DEFAULT_TEXT_FIELDS: TextFieldsOf = new Map()
 
 export class ReplayPipeline {
   readonly #tape: JsonTape
@@ -35,10 +37,22 @@ export class ReplayPipeline {
    * with `counts` events each; for the shared table it says which streams they are of. Throws
    * when the payload is damaged: a committed segment decodes.
    */
-  run(payload: Uint8Array, streamId: number, part?: SegmentPart): ReplayedSegment {
+  run(
+    payload: Uint8Array,
+    streamId: number,
+    part?: SegmentPart,
+    textFields: TextFieldsOf = DEFAULT_TEXT_FIELDS,
+  ): ReplayedSegment {
     const { source, counts, first } = this.#decode(payload, part)
     const range = { first, count: counts.reduce((sum, count) => sum + count, 0) }
     const [blocks, events, facts] = [this.#blocks, this.#events, this.#facts]
+    let next = first
+    for (const [index, count] of counts.entries()) {
+      const of = part?.streamIds?.[index] ?? (streamId as StreamId)
+      const own = textFields.get(of)
+      facts.patterns.describe(this.#tape, source.bytes, events, facts, { first: next, count }, own)
+      next += count
+    }
     const encoded =
       streamId === MIXED_STREAM
         ? blocks.encodeShared(source, events, facts, range, runsOf(counts, part?.streamIds))

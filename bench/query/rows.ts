@@ -36,6 +36,7 @@ interface Answer {
   readonly rows?: readonly Readonly<Record<string, unknown>>[]
   readonly buckets?: readonly { _bucket: string; levels: Readonly<Record<string, number>> }[]
   readonly events?: readonly { readonly id: string }[]
+  readonly patterns?: readonly { readonly count: number; readonly pattern_ids: readonly string[] }[]
   /** Of `_msearch`. */
   readonly responses?: readonly Panel[]
 }
@@ -122,6 +123,7 @@ export const QUERY_ROWS: readonly QueryRow[] = [
   newest('last100', '', ''),
   newest('last100_503', 'http.status:503', `${integer('http.status')} = 503`),
   newest('last100_word', 'upstream', `hasAllTokens(${folded('message')}, ['upstream'])`),
+  patterns(),
   panels(),
 ]
 
@@ -249,6 +251,28 @@ function newest(name: string, query: string, condition: string): QueryRow {
        ORDER BY ingested_at DESC, segment_id DESC, ordinal DESC LIMIT ${PAGE}`,
     told: ({ events = [] }) => events.map(({ id }) => id),
     toldByEngine: (rows) => rows.map(({ s, o }) => `${s}-${o}`),
+  }
+}
+
+/** What kinds of messages there are, with templates and counts by level and time. */
+function patterns(): QueryRow {
+  const id = `leftPad(lower(hex(pattern)), 16, '0')`
+  return {
+    name: 'patterns',
+    mustMs: 300,
+    goalMs: 150,
+    path: '/patterns',
+    body: (scene) => ({ limit: 200, ...range(scene) }),
+    sql: (scene) =>
+      `SELECT ${id} AS v, count() AS c ${source(scene, 'pattern != 0')} GROUP BY pattern`,
+    told: ({ patterns: rows = [] }) => [
+      rows.reduce((sum, { count }) => sum + count, 0),
+      ...rows.flatMap(({ pattern_ids: ids }) => ids).sort(),
+    ],
+    toldByEngine: (rows) => [
+      rows.reduce((sum, { c }) => sum + Number(c), 0),
+      ...rows.map(({ v }) => String(v)).sort(),
+    ],
   }
 }
 

@@ -21,7 +21,7 @@ export type EventField = PathField | SystemField | { readonly kind: 'stream' }
 const NOWHERE = { start: 0, end: 0 }
 const STREAM = '_stream'
 /** What the API can count by, of what is no path of the payload. */
-const COUNTED: readonly string[] = [STREAM, '_level', '_service', '_shape']
+const COUNTED: readonly string[] = [STREAM, '_level', '_service', '_shape', '_pattern']
 /** What a figure of groups is called in requests. */
 export const FIGURE = 'figure'
 /** Members of an answer's row that are no field. */

@@ -119,6 +119,8 @@ function systemText(event: EventRecord, name: SystemFieldName): string | undefin
       return event.eventTime
     case '_shape':
       return event.shape
+    case '_pattern':
+      return undefined
     case '_level':
       return levelOf(event)
     case '_service':

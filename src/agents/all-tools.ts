@@ -3,6 +3,7 @@ import { type AggregateToolDeps, aggregateTool } from './aggregate.ts'
 import { type DescribeStreamDeps, describeStreamTool } from './describe-stream.ts'
 import { type ExplainAlertDeps, explainAlertTool } from './explain-alert.ts'
 import { type ExplainChangeDeps, explainChangeTool } from './explain-change.ts'
+import { type FindPatternsDeps, findPatternsTool } from './find-patterns.ts'
 import { type GetEventDeps, getEventTool } from './get-event.ts'
 import { type IngestEventsDeps, ingestEventsTool } from './ingest-events.ts'
 import { listAlertsTool } from './list-alerts.ts'
@@ -15,6 +16,7 @@ export interface ToolDeps
   extends Omit<ListStreamsDeps, 'streams'>,
     SearchToolDeps,
     AggregateToolDeps,
+    FindPatternsDeps,
     GetEventDeps,
     DescribeStreamDeps,
     ExplainAlertDeps,
@@ -29,6 +31,7 @@ export function allTools(deps: ToolDeps): readonly AgentTool[] {
     describeStreamTool(deps),
     explainAlertTool(deps),
     explainChangeTool(deps),
+    findPatternsTool(deps),
     getEventTool(deps),
     ingestEventsTool(deps),
     listAlertsTool(deps),

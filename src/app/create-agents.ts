@@ -13,6 +13,7 @@ import type { Guard } from '../http/guard.ts'
 import type { IngestEvents } from '../model/batch/agent-events.ts'
 import { type SegmentId, segmentIdAt } from '../model/segment-id.ts'
 import { readOf } from '../model/stored-row.ts'
+import { transformSettings } from '../model/stream.ts'
 import type { WorkerPool } from '../pool/pool.ts'
 import type { EventReads } from '../read/events.ts'
 import type { TailHub } from '../tail/tail-hub.ts'
@@ -52,17 +53,14 @@ export function createAgentRoutes(
 
 /** Through the worker code of ingest and that of the event list; nothing is stored. */
 function tryEventsBy(pool: WorkerPool, readSegments: EventReads['readSegments']): TryEvents {
-  return async (
-    { streamId, parseUserAgents, redactSensitive, redactFields, otlpContext },
-    kind,
-    body,
-  ) => {
+  return async (stream, kind, body) => {
     const part = agentFormat(kind).whole(body, undefined)
     if (part instanceof IngestError) throw part
     const bytes = new Uint8Array(new SharedArrayBuffer(part.bytes.length + BATCH_PADDING))
     bytes.set(part.bytes)
     padBatch(bytes, part.bytes.length)
-    const settings = { parseUserAgents, redactSensitive, redactFields, otlpContext }
+    const { streamId } = stream
+    const settings = transformSettings(stream)
     const parts = [{ framing: part.framing, start: 0, end: part.bytes.length }]
     const receivedAtMs = Date.now()
     const { batch } = await pool.run({

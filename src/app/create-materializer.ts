@@ -1,6 +1,9 @@
 /** The follower that brings committed segments into the projection. */
 import { type MaterializeObserver, Materializer } from '../materialize/materializer.ts'
 import { Rebuilds } from '../materialize/rebuilds.ts'
+import type { StreamId } from '../model/stream.ts'
+import { ownTextFields } from '../model/text-fields.ts'
+import type { TextFieldsOf } from '../pool/messages.ts'
 import type { TableObserver } from '../retain/table-reconciler.ts'
 import { TableNeedsStore } from '../store/catalog/table-needs-store.ts'
 import { ProjectionStore } from '../store/projection/projection-store.ts'
@@ -66,7 +69,9 @@ async function createMaterializer(
     ...(lease.isInherited && { untilQuiet: () => lease.untilQuiet() }),
   })
   const rebuilds = new Rebuilds(async (streamId, segments) => {
-    const replayed = await pool.run({ kind: 'replay', streamId, segments })
+    const ids = segments.flatMap(({ part }) => part.streamIds ?? [streamId])
+    const textFields = await textFieldsOf(streams, [...new Set(ids)])
+    const replayed = await pool.run({ kind: 'replay', streamId, segments, textFields })
     return replayed.segments.map(({ block }) => block)
   })
   return new Materializer({
@@ -94,6 +99,15 @@ async function createMaterializer(
     delayMs: config.materializeDelayMs,
     release: (block) => buffers.releaseView(block),
   })
+}
+
+/** Of those streams that do not have the default. */
+async function textFieldsOf(
+  streams: CellContext['streams'],
+  streamIds: readonly StreamId[],
+): Promise<TextFieldsOf> {
+  const all = await streams.findTextFields(streamIds)
+  return new Map([...all].filter(([, names]) => ownTextFields(names) !== undefined))
 }
 
 function watchMaterializer(metrics: Metrics, materializer: Materializer): void {

@@ -27,6 +27,7 @@ import { ensureClickHouse, migratePostgres } from '../store/migrations/run.ts'
 import { Postgres } from '../store/postgres.ts'
 import { PostgresWatch } from '../store/postgres-watch.ts'
 import type { InsertPlace } from '../store/projection/insert-place.ts'
+import { addLaterColumns } from '../store/projection/later-columns.ts'
 import { ProjectionIdentity } from '../store/projection/projection-identity.ts'
 import { ClockGuard } from '../store/raw/clock-guard.ts'
 import { History } from '../store/raw/history.ts'
@@ -237,6 +238,8 @@ async function claimNode(
 ): Promise<Pick<Stores, 'lease' | 'clock' | 'projection'>> {
   await migratePostgres(postgres, { log })
   await ensureClickHouse(clickhouse, parts.layout?.clients)
+  const tables = await addLaterColumns(clickhouse)
+  if (tables > 0) log.info({ tables }, 'added columns to tables of the projection')
   const { nodeIdentity } = parts.directory
   const isEmbedded = config.clickhouseUrl === undefined
   const mayRebuild = config.rebuildProjection

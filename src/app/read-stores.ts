@@ -13,6 +13,7 @@ import { CompareStore } from '../store/projection/reads/compare-store.ts'
 import { ExplainStore } from '../store/projection/reads/explain-store.ts'
 import { FacetsStore } from '../store/projection/reads/facets-store.ts'
 import { IdStore } from '../store/projection/reads/id-store.ts'
+import { PatternsStore } from '../store/projection/reads/patterns-store.ts'
 import { projectionBytesReader } from '../store/projection/reads/projection-bytes.ts'
 import { ValueStore } from '../store/projection/reads/value-store.ts'
 import { TableKeeper } from '../store/projection/table-keeper.ts'
@@ -78,6 +79,7 @@ export function openReadStores(
     catalogs,
     readState: states.read.bind(states),
     openStreams: openStreamsBy(states, catalogs),
+    patterns: watch.watchAll('aggregate', new PatternsStore(reads.clickhouse, tables)),
     runAggregate: aggregates.run.bind(aggregates),
     runFacets: facets.run.bind(facets),
     compareKinds: compared.kinds.bind(compared),

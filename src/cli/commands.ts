@@ -17,6 +17,7 @@ import { compare } from './compare.ts'
 import { completionOf } from './completion.ts'
 import { keys } from './keys.ts'
 import { OWN_MACHINE } from './own-machine.ts'
+import { patterns } from './patterns.ts'
 import { query } from './query.ts'
 import { schema } from './schema.ts'
 import { search } from './search.ts'
@@ -30,7 +31,7 @@ import { UsageError } from './usage-error.ts'
 import { views } from './views.ts'
 
 const COMMANDS: Readonly<Record<string, Command>> = {
-  ...{ tail, search, query, compare, schema, views, alerts },
+  ...{ tail, search, query, patterns, compare, schema, views, alerts },
   ...{ send, streams, usage, keys, tokens },
   completion: completionOf(() => {
     return Object.entries(COMMANDS).map(([name, command]) => ({

@@ -145,6 +145,7 @@ const OWN_FIELDS = [
   ['_trace_id', 'keyword'],
   ['_span_id', 'keyword'],
   ['_shape', 'keyword'],
+  ['_pattern', 'keyword'],
 ] as const
 const NOT_COUNTED = ['_trace_id', '_span_id']
 const TYPES: Readonly<Partial<Record<FieldType, string>>> = {

@@ -86,6 +86,7 @@ export const SYSTEM_FIELDS = [
   '_ingested_at',
   '_event_time',
   '_shape',
+  '_pattern',
   '_level',
   '_service',
   '_trace_id',

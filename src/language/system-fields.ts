@@ -9,6 +9,7 @@ const EXPECTED = {
   _ingested_at: 'a date-time such as 2026-01-31T00:00:00Z, or a range of them',
   _event_time: 'a date-time such as 2026-01-31T00:00:00Z, or a range of them',
   _shape: 'a shape: 16 hex digits',
+  _pattern: 'the pattern of a text: 16 hex digits',
   _level: `a level: ${LEVELS.join(', ')}`,
   _service: 'the name of a service',
   _trace_id: "a trace's id, a pattern or a regular expression",
@@ -16,8 +17,8 @@ const EXPECTED = {
 } as const satisfies Record<SystemFieldName, string>
 
 /**
- * The test in the form that suits the field: levels and shapes in lower case, one moment as a range
- * from it to itself. Throws when the field does not allow the test.
+ * The test in the form that suits the field: levels, shapes and patterns in lower case, one moment
+ * as a range from it to itself. Throws when the field does not allow the test.
  */
 export function readSystemTest(field: SystemField, test: Test): Test {
   const read = test.kind === 'exists' || field.name === '_service' ? test : tryRead(field, test)
@@ -44,7 +45,7 @@ function tryRead({ name }: SystemField, test: Test): Test | undefined {
   const isGood =
     name === '_id'
       ? /^[0-9]{1,19}-[0-9]{1,5}$/.test(value.text)
-      : name === '_shape'
+      : name === '_shape' || name === '_pattern'
         ? /^[0-9a-f]{16}$/.test(value.text)
         : isLevel(value)
   return isGood ? { ...test, value } : undefined

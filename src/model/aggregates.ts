@@ -65,7 +65,7 @@ export const TIME_BASES = ['ingested_at', 'event_time'] as const
 export type TimeBasis = (typeof TIME_BASES)[number]
 
 /** Labels of ours that events are grouped by, as paths of the payload are. */
-export const LABELS = ['_stream', '_level', '_service', '_shape'] as const
+export const LABELS = ['_stream', '_level', '_service', '_shape', '_pattern'] as const
 export type Label = (typeof LABELS)[number]
 
 /** A field that events are grouped by or counted in: a path of the payload, or a label of ours. */

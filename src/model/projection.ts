@@ -12,11 +12,16 @@ export const PROJECTION_COLUMNS = [
   ['service', 'LowCardinality(String)'],
   // Empty for most events: see `CONTEXT_IDS`.
   ['context', 'String'],
+  // Of the event's text, 0 without one: see `patterns/text-pattern.ts`.
+  ['pattern', 'UInt64'],
   ['payload', 'JSON(max_dynamic_paths=1024)'],
 ] as const
 
 /** The payload where many streams share a table: no path has a column of its own. */
 export const SHARED_PAYLOAD_TYPE = 'JSON(max_dynamic_paths=0)'
+
+/** Columns that tables of earlier versions lack; their rows have the type's default. */
+export const LATER_COLUMNS = [['pattern', 'UInt64', 'context']] as const
 
 /** Columns of the table that small streams share: `events_0`, for `MIXED_STREAM`. */
 export const MIXED_PROJECTION_COLUMNS = [

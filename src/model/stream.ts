@@ -1,5 +1,6 @@
 /** Streams, credentials and permissions: plain types for main and workers. */
 import type { SchemaCaps } from './schema.ts'
+import { ownTextFields } from './text-fields.ts'
 
 /**
  * A stream's number: primary key, prefix of every per-stream table, and its public id in decimal.
@@ -16,6 +17,8 @@ export interface TransformSettings {
   readonly redactFields: readonly string[]
   /** What becomes of what an OTLP record says beside a structured body; absent: `drop`. */
   readonly otlpContext?: OtlpContextSetting
+  /** Paths that are searched word by word, without duplicates; absent: the default names. */
+  readonly textFields?: readonly string[] | undefined
 }
 
 export interface Stream extends TransformSettings {
@@ -30,11 +33,17 @@ export interface Stream extends TransformSettings {
   readonly byteBudget: number | null
   readonly schemaCaps: SchemaCaps
   readonly otlpContext: OtlpContextSetting
-  /** Paths that are searched word by word, without duplicates: `text-fields.ts`. */
   readonly textFields: readonly string[]
   readonly createdAtMs: number
   /** New events go to a projection table of its own: `store/control/promotion-store.ts`. */
   readonly isPromoted: boolean
+}
+
+/** What of a stream's settings is sent with its batches. */
+export function transformSettings(stream: Stream): TransformSettings {
+  const { parseUserAgents, redactSensitive, redactFields, otlpContext, textFields } = stream
+  const own = ownTextFields(textFields)
+  return { parseUserAgents, redactSensitive, redactFields, otlpContext, textFields: own }
 }
 
 export const SCOPES = [

@@ -71,6 +71,14 @@ export class TextNames {
   }
 }
 
+/** The setting, unless it is the default: what is sent with every batch is small. */
+export function ownTextFields(names: readonly string[]): readonly string[] | undefined {
+  const isDefault =
+    names.length === TEXT_FIELDS_DEFAULT.length &&
+    names.every((name, index) => name === TEXT_FIELDS_DEFAULT[index])
+  return isDefault ? undefined : names
+}
+
 /** Those that are text fields, the most important first; of one name the least deep. */
 export function rankTextPaths(paths: Iterable<string>, names: TextNames): readonly string[] {
   const ranked = [...paths].flatMap((path) => {

@@ -7,6 +7,7 @@ import type { DamagedRead, RecordFormat, SegmentRead } from '../model/batch/segm
 import type { WatchedQueries } from '../model/batch/sieved-events.ts'
 import type { RedactionPreview, ReviewedEvents, ReviewRequest } from '../model/redact/redaction.ts'
 import type { SegmentPart } from '../model/stored-row.ts'
+import type { StreamId } from '../model/stream.ts'
 
 /** What a worker gets when it starts. */
 export interface WorkerData {
@@ -47,7 +48,11 @@ export interface ReplayTask {
   /** `MIXED_STREAM` for blocks of the table that small streams share. */
   readonly streamId: number
   readonly segments: readonly StoredPart[]
+  /** By stream: its text fields, where they are not the default. */
+  readonly textFields?: TextFieldsOf
 }
+
+export type TextFieldsOf = ReadonlyMap<StreamId, readonly string[]>
 
 /** In the order of the task's. */
 export interface ReplayResult {

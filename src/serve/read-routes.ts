@@ -16,7 +16,7 @@ import {
 } from '../read/find-streams.ts'
 import type { AskedStreams } from '../read/read-deps.ts'
 import type { ReadMembers } from '../read/read-request.ts'
-import { STREAMS, STREAMS_TEXT } from '../read/schemas.ts'
+import { HONEST_PROPERTIES, STREAMS, STREAMS_TEXT } from '../read/schemas.ts'
 
 export interface ReadRoutesDeps extends Guard {
   readonly streams: StreamFinder & StreamSource
@@ -40,6 +40,20 @@ export interface ReadKind {
     findStreams: () => Promise<AskedStreams>,
     signal: AbortSignal,
   ) => Promise<string | Uint8Array>
+}
+
+const STATS: ObjectSchema = {
+  type: 'object',
+  properties: {
+    elapsed_ms: { type: 'number' },
+    engine_ms: { type: 'number', description: "ClickHouse's own time" },
+    rows_read: { type: 'integer', description: 'Rows that it looked at' },
+  },
+}
+
+/** What any answer says of itself, beside these. */
+export function answerOf(properties: Readonly<Record<string, Schema>>): ObjectSchema {
+  return { type: 'object', properties: { ...properties, ...HONEST_PROPERTIES, stats: STATS } }
 }
 
 export function readRoutes({ streams, ...guard }: ReadRoutesDeps, kind: ReadKind): Route[] {

@@ -93,7 +93,7 @@ test('a joined block has JOINED_ROWS_MAX rows at most; neighbours keep their ord
   const stream = harness.newStream()
   // Two and two, and the small one with the second pair.
   const views = joinBlocks(blocksOf(structuredClone([...batches, small])), 0)
-  const names = 10 // What is there once a joined block: the counts, and before each column.
+  const names = 11 // What is there once a joined block: the counts, and before each column.
   const values = blocksOf([small])[0]!.pieces!.length - names
   assert.equal(views.length, 2 * names + 5 * values)
   await harness.insert(stream, ...batches, small)

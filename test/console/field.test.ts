@@ -53,7 +53,16 @@ test('and through the API, where a name never becomes a label, a bucket or an ar
   const property = fc.property(field, (one) => {
     const written = apiField(one)
     assert.deepEqual(partsOf(fieldOfApi(written)), partsOf(one))
-    const isLabel = ['_level', '_service', '_shape', '_stream', '_bucket', 'figure', '_id']
+    const isLabel = [
+      '_level',
+      '_service',
+      '_shape',
+      '_pattern',
+      '_stream',
+      '_bucket',
+      'figure',
+      '_id',
+    ]
     if (one.kind === 'path') assert.ok(!isLabel.includes(written), written)
   })
   fc.assert(property, fuzzed(seed, 3_000, 3_000))

@@ -76,6 +76,7 @@ const MISTAKES = [
   ['_level:warning', 8, 'trace, debug, info, warn, error, fatal'],
   ['_event_time:>5', 13, 'a date-time such as'],
   ['_shape:>0', 8, '16 hex digits'],
+  ['_pattern:abc', 10, '16 hex digits'],
   ['😀 a)', 5, '`)` closes nothing'],
 ] as const
 

@@ -15,6 +15,7 @@ import type {
 } from '../../src/language/query-tree.ts'
 import { FIELD_PATH_BYTES_MAX, NESTED_COLUMNS_DEPTH_MAX } from '../../src/limits.ts'
 import { isFieldPath } from '../../src/model/field-path.ts'
+import { tryReadTemplate } from '../../src/model/patterns/pattern-template.ts'
 import { type Json, type JsonObject, parseJson } from './naive-json.ts'
 import { type NaiveValue, testsValue } from './naive-test.ts'
 
@@ -32,6 +33,8 @@ export interface NaiveEvent {
   /** That came with the protocol. */
   readonly traceId?: string | undefined
   readonly spanId?: string | undefined
+  /** The setting that it was stored under, where that is another than the query's. */
+  readonly storedTextFields?: readonly string[]
 }
 
 /** What a path has in the projection (docs/decisions/0002-projection-types.md). */
@@ -118,7 +121,7 @@ function matchesField(clause: FieldClause, field: Field, scope: Scope): boolean 
     case 'system': {
       if (field.name === '_trace_id') return matchesId(clause, 'trace', scope)
       if (field.name === '_span_id') return matchesId(clause, 'span', scope)
-      const value = systemValue(field.name, scope.event)
+      const value = systemValue(field.name, scope)
       return value !== undefined && testsValue(clause.test, value, false)
     }
     case 'path': {
@@ -209,7 +212,10 @@ function elementsAt(paths: Paths, parts: readonly string[]): Paths[] {
   return leavesAt(paths, parts).flatMap((leaf) => (leaf.kind === 'objects' ? leaf.elements : []))
 }
 
-function systemValue(name: SystemFieldName, event: NaiveEvent): NaiveValue | undefined {
+function systemValue(
+  name: SystemFieldName,
+  { event, textFields, paths }: Scope,
+): NaiveValue | undefined {
   const string = (text: string): NaiveValue => ({ kind: 'string', text })
   switch (name) {
     case '_id':
@@ -220,6 +226,10 @@ function systemValue(name: SystemFieldName, event: NaiveEvent): NaiveValue | und
       return { kind: 'time', ns: event.eventTimeNs }
     case '_shape':
       return string(event.shape)
+    case '_pattern': {
+      const pattern = patternOf(paths, event.storedTextFields ?? textFields)
+      return pattern === undefined ? undefined : string(pattern)
+    }
     case '_level':
       return event.level === undefined ? undefined : { kind: 'level', text: event.level }
     case '_service':
@@ -228,6 +238,18 @@ function systemValue(name: SystemFieldName, event: NaiveEvent): NaiveValue | und
     case '_span_id':
       throw new Error('has several values')
   }
+}
+
+/** Of the first text field by the setting that has a string which is not blank. */
+function patternOf(paths: Paths, textFields: readonly string[]): string | undefined {
+  const rankOf = (path: string) => textFields.findIndex((name) => isTextField(path, [name]))
+  const texts = [...paths].flatMap(([path, leaf]) => {
+    if (leaf.kind !== 'scalar' || leaf.value.kind !== 'string') return []
+    if (!isTextField(path, textFields) || !isFieldPath(path)) return []
+    return [{ text: leaf.value.text, rank: rankOf(path), depth: path.split('.').length }]
+  })
+  const best = texts.toSorted((a, b) => a.rank - b.rank || a.depth - b.depth)
+  return best.map(({ text }) => tryReadTemplate(text)?.id).find((id) => id !== undefined)
 }
 
 /** The paths of an object at that nesting of arrays; 0 is the event. */

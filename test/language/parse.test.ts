@@ -125,6 +125,7 @@ const CANONICAL = [
   ['_level:ERROR', '_level:error'],
   ['_level:>=WARN', '_level>=warn'],
   ['_shape:00FF00FF00FF00FF', '_shape:00ff00ff00ff00ff'],
+  ['_pattern:00FF00FF00FF00FF', '_pattern:00ff00ff00ff00ff'],
   ['_service:web-*', '_service:web-*'],
   ['_event_time:[2026-01-01T00:00:00Z TO *]', '_event_time>=2026-01-01T00:00:00Z'],
 ] as const

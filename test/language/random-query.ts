@@ -66,6 +66,8 @@ const SYSTEM = [
   '_event_time:2026-01-01T00:00:00Z',
   '_ingested_at:<2026-01-01T00:00:00Z',
   '_shape:0000000000000000',
+  '_pattern:*',
+  '_pattern:0000000000000000',
   '_id:1-0',
 ]
 

@@ -12,6 +12,7 @@ import {
   COMPARE_FINDINGS_MAX,
   FACET_FIELDS_MAX,
   FACET_VALUES_MAX,
+  PATTERNS_MAX,
   QUERY_AGGREGATES_MAX,
   QUERY_GROUP_KEYS_MAX,
   READ_BODY_BYTES_MAX,
@@ -275,4 +276,23 @@ test('while ClickHouse is away queries are unavailable and sizes unknown', async
   const readBytes = projectionBytesReader(nowhere, new ProjectionTables(nowhere))
   assert.equal(await readBytes(1 as StreamId), null)
   await nowhere.close()
+})
+
+test('patterns are of so many rows, against a range that there is', async () => {
+  const patterns = (body: object) =>
+    harness().rest.call('POST', `/v1/streams/${harness().streamId}/patterns`, { body })
+  assert.equal((await patterns({ limit: PATTERNS_MAX })).status, 200)
+  const cases = [
+    [{ limit: PATTERNS_MAX + 1 }, /"limit" must be an integer from 1 to 200/],
+    [{ sort: 'size' }, /"sort" must be /],
+    [{ baseline: { from: '-1d' } }, /baseline/],
+    [{ baseline: { from: '-1d', to: '-2d' } }, /"baseline.from" must be before "baseline.to"/],
+    [{ from: '0000-01-01T00:00:00Z', sort: 'new' }, /"sort": "new" needs "baseline"/],
+    [{ query: '_pattern:12' }, /16 hex digits/],
+  ] as const
+  for (const [body, message] of cases) {
+    const { status, json } = await patterns(body)
+    assert.equal(status, 400, JSON.stringify(body))
+    assert.match(json.detail, message)
+  }
 })

@@ -6,6 +6,7 @@ import { ProjectionTables } from '../../src/store/projection/compile/projection-
 import { AggregateStore } from '../../src/store/projection/reads/aggregate-store.ts'
 import { CompareStore } from '../../src/store/projection/reads/compare-store.ts'
 import { FacetsStore } from '../../src/store/projection/reads/facets-store.ts'
+import { PatternsStore } from '../../src/store/projection/reads/patterns-store.ts'
 import { ReadStateStore } from '../../src/store/raw/read-state-store.ts'
 import { unknownCatalog } from '../store/projection/compile/test-catalog.ts'
 
@@ -27,6 +28,7 @@ export function readingDeps(postgres: Postgres, clickhouse: ClickHouse) {
   }
   return {
     openStreams,
+    patterns: new PatternsStore(clickhouse, tables),
     runAggregate: aggregates.run.bind(aggregates),
     runFacets: facets.run.bind(facets),
     compareKinds: compared.kinds.bind(compared),

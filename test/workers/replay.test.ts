@@ -9,6 +9,8 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { Random } from '../../bench/random.ts'
 import type { EncodedBatch } from '../../src/model/batch/encoded-batch.ts'
+import { MIXED_STREAM } from '../../src/model/mixed-runs.ts'
+import type { StreamId } from '../../src/model/stream.ts'
 import { IngestPipeline } from '../../workers/ingest.ts'
 import { ReplayPipeline } from '../../workers/replay.ts'
 import { documentTree, render } from '../block/value-trees.ts'
@@ -105,4 +107,25 @@ test('of a part with several segments each says what it would by itself', () => 
       ],
     ],
   )
+})
+
+test('patterns are of the text fields of each stream, in either table', () => {
+  const ours = ['summary']
+  const textFields = new Map([[2 as StreamId, ours]])
+  const batch = batchOf('{"message":"by default","summary":"of our own"}')
+  const own = { ...batch, settings: { ...batch.settings, textFields: ours } }
+  const bytesOf = ({ segments }: EncodedBatch) => segments.map(({ block }) => block.bytes)
+  const [byDefault, byOurs] = [batch, own].map((each) => ingest.run(each)) as [
+    EncodedBatch,
+    EncodedBatch,
+  ]
+  assert.notDeepEqual(bytesOf(byDefault), bytesOf(byOurs))
+  const { payload } = byOurs.segments[0]!
+  assert.deepEqual([replay.run(payload, 2, undefined, textFields).block.bytes], bytesOf(byOurs))
+  assert.deepEqual([replay.run(payload, 3, undefined, textFields).block.bytes], bytesOf(byDefault))
+  const mixed = { ...own, owners: [{ streamId: 2 as StreamId, parts: 1 }] }
+  const shared = ingest.run(mixed).segments[0]!
+  const part = { first: 0, counts: [1], streamIds: [2 as StreamId] }
+  const again = replay.run(shared.payload, MIXED_STREAM, part, textFields)
+  assert.deepEqual(again.block.bytes, shared.block.bytes)
 })

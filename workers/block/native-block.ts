@@ -32,9 +32,11 @@ import { type ColumnTexts, JsonColumn, notePiece, type TapeSource } from './nati
 import { SharedJsonColumn } from './shared-json.ts'
 
 const HEADERS = PROJECTION_COLUMNS.map(([name, type]) => columnHeader(name, type))
+const SHAPE = 4
 const LEVEL = 5
 const SERVICE = 6
 const CONTEXT = 7
+const PATTERN = 8
 const PAYLOAD = PROJECTION_COLUMNS.length - 1
 const STREAM_HEADER = columnHeader(...MIXED_PROJECTION_COLUMNS[0])
 const SHARED_HEADER = columnHeader('payload', SHARED_PAYLOAD_TYPE)
@@ -47,7 +49,7 @@ function columnHeader(name: string, type: string): Uint8Array {
 }
 
 /** Bytes of the fixed columns a row, mostly; `stream_id` of the shared table included. */
-const FIXED_ROW_BYTES = 4 + 8 + 4 + 8 + 8 + 8 + 1
+const FIXED_ROW_BYTES = 4 + 8 + 4 + 8 + 8 + 8 + 8 + 1
 
 /** Bytes of the events' JSON, a line feed after each. */
 export function textLength(events: DecodedEvents, range: EventRange): number {
@@ -175,8 +177,9 @@ export class NativeBlockEncoder {
     const ingestedAtOffset = this.#zeros(2, count * 8)
     const eventTimeOffset = this.#zeros(3, count * 8)
     const receiptTimeRows = this.#eventTimes(eventTimeOffset, facts, range)
-    this.#shapes(facts, range)
+    this.#halves(SHAPE, facts.shapeLow, facts.shapeHigh, range)
     this.#labels(facts, range)
+    this.#halves(PATTERN, facts.patterns.low, facts.patterns.high, range)
     return { rows: count, segmentIdOffset, ingestedAtOffset, eventTimeOffset, receiptTimeRows }
   }
 
@@ -247,11 +250,11 @@ export class NativeBlockEncoder {
     return rows
   }
 
-  #shapes(facts: EventFacts, { first, count }: EventRange): void {
-    this.#header(4)
+  #halves(column: number, low: Int32Array, high: Int32Array, { first, count }: EventRange): void {
+    this.#header(column)
     const writer = this.#writer
     const to = writer.bytes.byteOffset + writer.length
-    kernels.writeShapes(facts.context(), first, count, to)
+    kernels.writeHalves(low.byteOffset, high.byteOffset, first, count, to)
     writer.length += count * 8
     notePiece(this.#pieces, writer, PIECE_VALUES)
   }

@@ -5,6 +5,7 @@
 import type { Query } from '../../src/language/query-tree.ts'
 import { type CompiledQuery, compileQuery } from './compile-query.ts'
 import type { EventCursor } from './event-cursor.ts'
+import { EventPattern } from './event-pattern.ts'
 import { Regexes, RegexMemory } from './regexes.ts'
 import { type NeededClause, neededClauses } from './shared-clauses.ts'
 import { Work } from './work.ts'
@@ -18,20 +19,24 @@ export class Evaluator {
   /** Each is true of every event that matches. */
   readonly needed: readonly NeededClause[]
   readonly #regexes: Regexes
+  readonly #pattern: EventPattern
   readonly #compiled: CompiledQuery
 
   /** `textFields`: the stream's setting. */
   constructor(query: Query, textFields: readonly string[], memory = new RegexMemory()) {
     this.needed = neededClauses(query, textFields)
     this.#regexes = new Regexes(this.work, memory)
+    this.#pattern = new EventPattern(textFields)
     this.#compiled = compileQuery(query, textFields, {
       work: this.work,
       regexes: this.#regexes,
+      pattern: this.#pattern,
     })
   }
 
   /** Before the events of a batch: `event` has begun it. */
   begin(event: EventCursor): void {
+    this.#pattern.begin(event)
     this.#compiled.begin(event)
   }
 
@@ -41,8 +46,9 @@ export class Evaluator {
     return this.#compiled.test(event, event.start, event.end, 0)
   }
 
-  /** Gives back what its regular expressions hold. */
+  /** Gives back what its regular expressions and patterns hold. */
   dispose(): void {
     this.#regexes.forget()
+    this.#pattern.dispose()
   }
 }

@@ -19,6 +19,7 @@ export function makeSystemTest(name: SystemFieldName, test: Test, parts: Parts):
   if (name === '_level') return makeLevelTest(test, parts)
   if (name === '_service') return makeServiceTest(test, parts)
   if (isTraceField(name)) return makeGivenIdTest(name, test, parts)
+  if (name === '_pattern') return makeTextPatternTest(test, parts)
   if (test.kind === 'exists') return () => true
   if (test.kind === 'range') {
     const isBetween = makeMomentTest(test.low, test.high)
@@ -91,6 +92,14 @@ function makeIdTest({ value }: ValueOf): EventTest {
   const [segmentId, ordinal] = value.text.split('-')
   return ({ event, origin }) =>
     origin.segmentId === segmentId && String(event - origin.firstEvent) === ordinal
+}
+
+function makeTextPatternTest(test: Test, { work, pattern }: Parts): EventTest {
+  if (test.kind !== 'value') return (event) => pattern.find(event, work)
+  const { text } = test.value
+  const high = Number.parseInt(text.slice(0, 8), 16) | 0
+  const low = Number.parseInt(text.slice(8), 16) | 0
+  return (event) => pattern.find(event, work) && pattern.high === high && pattern.low === low
 }
 
 function makeShapeTest({ value }: ValueOf): EventTest {

@@ -3,6 +3,7 @@ import { makeNumberTest, type NumberTest } from '../../src/language/number-test.
 import type { Bound, RangeTest, Scalar, Test } from '../../src/language/query-tree.ts'
 import { parseFloat64 } from '../block/native-values.ts'
 import { FALSE, TRUE } from '../tape/tape-types.ts'
+import type { EventPattern } from './event-pattern.ts'
 import { makePatternTest, makeWordPatternTest } from './pattern-test.ts'
 import type { Regexes } from './regexes.ts'
 import type { NumberTextTest, StringTest } from './string-test.ts'
@@ -26,6 +27,7 @@ export interface ValueTest {
 export interface Parts {
   readonly work: Work
   readonly regexes: Regexes
+  readonly pattern: EventPattern
 }
 
 /** No value meets it. */

@@ -26,6 +26,7 @@ import {
 import { ESCAPED_TIME_BYTES_MAX, Timestamp } from '../tape/timestamps.ts'
 import { EventLabels } from './event-labels.ts'
 import { EventLayouts, NO_LAYOUT } from './event-layouts.ts'
+import { EventPatterns } from './event-patterns.ts'
 
 export const SOURCE_RECEIPT = 0
 export const SOURCE_FIELD = 1
@@ -75,6 +76,8 @@ export class EventFacts {
   /** Layout, or NO_LAYOUT; see `EventLayouts`. */
   layout = arena.int32(0)
   readonly labels = new EventLabels()
+  /** Of those events for which it was asked: blocks have them, most readers do not. */
+  readonly patterns = new EventPatterns()
   readonly #layouts = new EventLayouts()
   readonly #timestamp = new Timestamp()
   readonly #context = arena.addresses(10)

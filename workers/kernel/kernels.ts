@@ -139,7 +139,7 @@ export interface Kernels {
     bytes: number,
   ): number
   writeTimes(facts: number, first: number, count: number, to: number): number
-  writeShapes(facts: number, first: number, count: number, to: number): void
+  writeHalves(lows: number, highs: number, first: number, count: number, to: number): void
   tryTime(clock: number, start: number, end: number): number
   findLabels(
     labels: number,
@@ -151,6 +151,16 @@ export interface Kernels {
     bytes: number,
   ): number
   rememberLabel(labels: number, kind: number, entry: number, bytes: number, value: number): void
+  /** See `kernels/patterns.ts`. */
+  findPatterns(
+    patterns: number,
+    events: number,
+    first: number,
+    end: number,
+    layoutOf: number,
+    entries: number,
+    bytes: number,
+  ): number
   /** See `kernels/segment/columns.ts`. */
   appendRows(
     columns: number,

@@ -19,7 +19,8 @@ import type {
   Part,
 } from '../../model/batch/accepted-batch.ts'
 import { MIXED_STREAM } from '../../model/mixed-runs.ts'
-import type { Stream } from '../../model/stream.ts'
+import { type Stream, transformSettings } from '../../model/stream.ts'
+import { ownTextFields } from '../../model/text-fields.ts'
 import type { CommittedPart } from '../dialect.ts'
 
 /** Whose request it is. */
@@ -58,7 +59,9 @@ export function batchKey(input: BatchInput, stream: Stream): string {
 
 export function mixKeyOf(input: BatchInput, stream: Stream): string | undefined {
   if (stream.parseUserAgents) return undefined
-  const kind = `${input} ${stream.otlpContext}`
+  const textFields = ownTextFields(stream.textFields)
+  const texts = textFields === undefined ? '' : ` ${JSON.stringify(textFields)}`
+  const kind = `${input} ${stream.otlpContext}${texts}`
   return stream.redactSensitive ? `${kind} ${JSON.stringify(stream.redactFields)}` : kind
 }
 
@@ -69,7 +72,15 @@ export function hasSameSettings(a: Stream, b: Stream): boolean {
     a.parseUserAgents === b.parseUserAgents &&
     a.redactSensitive === b.redactSensitive &&
     a.otlpContext === b.otlpContext
-  return isSame && JSON.stringify(a.redactFields) === JSON.stringify(b.redactFields)
+  return (
+    isSame &&
+    hasSameNames(a.redactFields, b.redactFields) &&
+    hasSameNames(a.textFields, b.textFields)
+  )
+}
+
+function hasSameNames(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === b.length && a.every((name, index) => name === b[index])
 }
 
 export function hasRoom(batch: OpenBatch, bytes: number, eventBytes: number): boolean {
@@ -198,20 +209,20 @@ export function ownersOf(batches: readonly OpenBatch[]): BatchOwner[] {
 
 /** The pool's input, from data with room for its padding. With `owners` the batch is mixed. */
 export function acceptedBatch(
-  { streamId, parseUserAgents, redactSensitive, redactFields, otlpContext }: Stream,
+  stream: Stream,
   { buffer, length, parts }: Pick<AcceptedBatch, 'parts'> & Omit<GroupedBatch, 'batch'>,
   receivedAtMs: number,
   owners: readonly BatchOwner[] | undefined,
 ): AcceptedBatch {
   padBatch(buffer, length)
   const batch = {
-    settings: { parseUserAgents, redactSensitive, redactFields, otlpContext },
+    settings: transformSettings(stream),
     receivedAtMs,
     bytes: buffer.subarray(0, length + BATCH_PADDING),
     parts,
   }
   return owners === undefined
-    ? { ...batch, streamId }
+    ? { ...batch, streamId: stream.streamId }
     : { ...batch, streamId: MIXED_STREAM, owners }
 }
 

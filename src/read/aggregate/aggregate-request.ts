@@ -66,7 +66,9 @@ const GROUP_KEY: Schema = {
       required: ['bucket'],
     },
   ],
-  must: 'a dotted path, "_stream", "_level", "_service", "_shape", or {"bucket": "auto"}',
+  must:
+    'a dotted path, "_stream", "_level", "_service", "_shape", "_pattern", ' +
+    'or {"bucket": "auto"}',
 }
 
 /** Of a query's body, beside `READ_PROPERTIES`. */
@@ -87,7 +89,7 @@ export const AGGREGATE_PROPERTIES = {
     must: 'a list of dotted paths and {"bucket": "auto"}, or one of them',
     description:
       'Events of one group have equal values in all of these: fields, `_stream`, `_level`, ' +
-      '`_service`, `_shape`, and a bucket of time',
+      '`_service`, `_shape`, `_pattern`, and a bucket of time',
   },
   order_by: {
     anyOf: [

@@ -71,7 +71,7 @@ export async function countFacets(
 
 /** Those are counted without reading events where the query allows it. */
 function isLabel(field: FieldRef): boolean {
-  return field.kind === 'system' && field.label !== '_shape'
+  return field.kind === 'system' && field.label !== '_shape' && field.label !== '_pattern'
 }
 
 class ExactCounts {

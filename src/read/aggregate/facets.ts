@@ -21,7 +21,7 @@ export const FACETS_PROPERTIES = {
     minItems: 1,
     maxItems: FACET_FIELDS_MAX,
     default: FIELDS_DEFAULT,
-    description: 'Dotted paths, `_stream`, `_level`, `_service`, `_shape`',
+    description: 'Dotted paths, `_stream`, `_level`, `_service`, `_shape`, `_pattern`',
   },
   limit: {
     type: 'integer',

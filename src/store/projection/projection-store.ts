@@ -25,6 +25,7 @@ import { InsertSpool } from '../insert-spool.ts'
 import { StoreError } from '../store-error.ts'
 import { countsSql, OWN_COUNTS, SHARED_COUNTS } from './counts.ts'
 import { type InsertColumns, type InsertPlace, OneServer } from './insert-place.ts'
+import { addLaterColumns } from './later-columns.ts'
 import { COMPACT_SETTINGS } from './table-form.ts'
 import { TableKeeper } from './table-keeper.ts'
 import { projectionTable, tableName } from './table-names.ts'
@@ -284,6 +285,8 @@ export class ProjectionStore {
     const { place } = this.#clickhouse
     const sql = createTableSql(place.database, streamId, place)
     await this.#keeper.refused.run(sql, (all) => this.#clickhouse.command(all))
+    // One that a node of an earlier version has made since this one started lacks some.
+    await addLaterColumns(this.#clickhouse, streamId)
     if (streamId === MIXED_STREAM) await this.#keeper.bringSharedIntoForm()
     else await this.#bringIntoForm(streamId)
     this.#known.add(streamId)

@@ -28,6 +28,7 @@ test('requests of one stream and turn share a batch; each gets its own result', 
     redactSensitive: false,
     redactFields: ['a.b'],
     otlpContext: 'drop',
+    textFields: [],
   })
   assert.deepEqual([receivedAtMs, parts.length], [1_234, 7])
   // A request with nothing to store does not wait for the commit.

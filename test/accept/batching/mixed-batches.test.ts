@@ -50,7 +50,7 @@ test('small batches of several streams go as one; each learns of its own run', a
 })
 
 test('streams with other settings or user agents, and large batches, are not mixed', async () => {
-  const { pool, batcher } = setUp((streamId) => streamId >= 9)
+  const { pool, batcher } = setUp((streamId) => streamId === 9)
   const large = bytes(`{"a":"${'x'.repeat(MIX_STREAM_BYTES_MAX)}"}`)
   const redacting = { redactSensitive: true }
   const submit = (each: Stream, body = bytes('{"a":1}')) => {
@@ -65,6 +65,7 @@ test('streams with other settings or user agents, and large batches, are not mix
   submit(mixable(9))
   submit(mixable(7))
   submit(mixable(8, redacting))
+  submit(mixable(10, { textFields: ['title'] }))
   await turn()
   const seen = pool.tasks.map((task) => owners(task) ?? task.batch.streamId)
   assert.deepEqual(seen, [
@@ -81,9 +82,10 @@ test('streams with other settings or user agents, and large batches, are not mix
     [[5, 1]],
     [[6, 1]],
     9,
+    [[10, 1]],
   ])
   const settings = pool.tasks.map(({ batch }) => batch.settings.redactSensitive)
-  assert.deepEqual(settings, [false, true, false, false, false, true, false])
+  assert.deepEqual(settings, [false, true, false, false, false, true, false, false])
 })
 
 test('a large request goes where its stream goes', async () => {

@@ -23,6 +23,7 @@ const TOOLS = [
   'describe_stream',
   'explain_alert',
   'explain_change',
+  'find_patterns',
   'get_event',
   'ingest_events',
   'list_alerts',

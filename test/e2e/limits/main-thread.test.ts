@@ -89,6 +89,10 @@ const READS: Readonly<Record<string, () => readonly Read[]>> = {
   compareByUrl: () => [of(events, 'compare?window=-8m..now')],
   compareStreams: () => [{ path: '/v1/compare', body: { streams: [events.id, fields.id] } }],
   compareStreamsByUrl: () => [`/v1/compare?streams=${events.id}`],
+  patterns: () => [{ path: of(events, 'patterns'), body: { limit: 200, sort: 'new' } }],
+  patternsByUrl: () => [of(events, 'patterns?limit=200')],
+  patternsStreams: () => [{ path: '/v1/patterns', body: { streams: [events.id, fields.id] } }],
+  patternsStreamsByUrl: () => [`/v1/patterns?streams=${events.id}`],
   search: () => [
     { path: of(events, 'search'), body: { limit: 1_000 } },
     { path: of(fields, 'search'), body: { query: PHRASES } },

@@ -84,6 +84,7 @@ async function readStream(path: string, eventIds: readonly string[]): Promise<vo
     await post('/query', { query, group_by: { bucket: 'auto' } })
     await post('/histogram', { query })
     await post('/facets', { query, fields: ['n', 'tags', 'level', '_level', 'nothing'] })
+    await post('/patterns', { query, sort: 'growth' })
   }
   await post('/compare', { baseline: { query: 'level:error' } })
   await post('/redact/preview', { sample: EVENTS[0] })
@@ -190,6 +191,9 @@ async function manage(id: string, keyId: string): Promise<void> {
     ['POST', '/v1/compare', {}],
     ['GET', '/v1/compare?window=-1h..now&baseline=query:n:1', undefined],
     ['GET', `/v1/streams/${id}/compare?baseline=yesterday`, undefined],
+    ['POST', '/v1/patterns', { sort: 'new', baseline: { from: '-2d', to: '-1d' } }],
+    ['GET', '/v1/patterns', undefined],
+    ['GET', `/v1/streams/${id}/patterns?baseline=-2d..-1d`, undefined],
     ['GET', `/v1/fields?streams=${id}`, undefined],
     ['GET', `/v1/fields?streams=${id}&contains=mesage`, undefined],
     ['GET', '/v1/complete?query=mess', undefined],

@@ -24,6 +24,8 @@ export function compileSystemTest(name: SystemFieldName, test: Test, params: Sql
       return test.kind === 'value'
         ? `shape = ${params.add('UInt64', String(BigInt(`0x${test.value.text}`)))}`
         : 'true'
+    case '_pattern':
+      return compilePattern(test, params)
     case '_level':
       if (test.kind === 'range') {
         const levels = levelsInRange(test)
@@ -53,6 +55,13 @@ function compileGivenId(name: keyof typeof CONTEXT_IDS, test: Test, params: SqlP
   const column = { sql: `lower(hex(${id}))`, type: 'String' } as const
   const condition = compileTest(test, column, false, params)
   return condition === undefined ? 'false' : `(${isGiven} AND ${condition})`
+}
+
+/** Events without one have 0. */
+function compilePattern(test: Test, params: SqlParams): string {
+  if (test.kind !== 'value') return 'pattern != 0'
+  const pattern = BigInt(`0x${test.value.text}`)
+  return pattern === 0n ? 'false' : `pattern = ${params.add('UInt64', String(pattern))}`
 }
 
 function compileLabel(column: string, test: Test, params: SqlParams): string {

@@ -144,6 +144,12 @@ function labelKey(
         kind: `toUInt8(${STRING})`,
         text: `leftPad(lower(hex(${name})), 16, '0')`,
       }
+    case '_pattern':
+      return {
+        groupBy: [`pattern AS ${name}`],
+        kind: `toUInt8(if(${name} = 0, ${NULL}, ${STRING}))`,
+        text: `if(${name} = 0, '', leftPad(lower(hex(${name})), 16, '0'))`,
+      }
     case '_level':
       if (isOneOfMany) return codedLevel(name)
       return textLabel('level', name)

@@ -390,6 +390,7 @@ function arrayHash(field: FieldRef | undefined, { fields }: UnionBranch): string
 function labelHash(label: (FieldRef & { kind: 'system' })['label'], branch: UnionBranch): string {
   if (label === '_stream') return `cityHash64(${branch.stream})`
   if (label === '_shape') return 'shape'
+  if (label === '_pattern') return 'nullIf(pattern, 0)'
   const column = label === '_level' ? 'level' : 'service'
   return `if(${column} = '', NULL, cityHash64(${column}))`
 }

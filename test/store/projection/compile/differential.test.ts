@@ -17,7 +17,7 @@ import { MIXED_STREAM } from '../../../../src/model/mixed-runs.ts'
 import { decodeLeaf, type FieldType } from '../../../../src/model/schema.ts'
 import type { SegmentId } from '../../../../src/model/segment-id.ts'
 import type { StreamId } from '../../../../src/model/stream.ts'
-import { TextNames } from '../../../../src/model/text-fields.ts'
+import { TEXT_FIELDS_DEFAULT, TextNames } from '../../../../src/model/text-fields.ts'
 import { textPathsOf } from '../../../../src/store/catalog/field-catalog-store.ts'
 import { KnownFields } from '../../../../src/store/catalog/known-fields.ts'
 import { mergeShapes, textlessOf } from '../../../../src/store/catalog/textless-shapes.ts'
@@ -42,7 +42,7 @@ const harness = new ProjectionHarness()
 interface Stored {
   readonly table: StreamId
   readonly where: string
-  readonly events: readonly NaiveEvent[]
+  readonly events: readonly (NaiveEvent & Pick<EventRow, 'pattern'>)[]
 }
 
 interface EventRow {
@@ -52,13 +52,15 @@ interface EventRow {
   readonly shape: string
   readonly level: string
   readonly service: string
+  readonly pattern: string
 }
 
 const ID = `concat(toString(segment_id), '-', toString(ordinal))`
 const EVENT_COLUMNS = `${ID} AS id,
   toString(toUnixTimestamp64Milli(ingested_at)) AS received,
   toString(toUnixTimestamp64Nano(event_time)) AS time,
-  leftPad(lower(hex(shape)), 16, '0') AS shape, level, service`
+  leftPad(lower(hex(shape)), 16, '0') AS shape, level, service,
+  leftPad(lower(hex(pattern)), 16, '0') AS pattern`
 
 /** The events as they are stored in `table`, in the order of `lines`. */
 async function readBack(lines: readonly string[], table: StreamId, where: string): Promise<Stored> {
@@ -72,6 +74,8 @@ async function readBack(lines: readonly string[], table: StreamId, where: string
     shape: row.shape,
     level: row.level === '' ? undefined : row.level,
     service: row.service === '' ? undefined : row.service,
+    pattern: row.pattern,
+    storedTextFields: TEXT_FIELDS_DEFAULT,
   }))
   return { table, where, events }
 }
@@ -250,6 +254,9 @@ function moreQueries({ own }: Awaited<ReturnType<typeof store>>): readonly strin
     `_ingested_at:[${time(pick(0).ingestedAtNs).replace('Z', '0001Z')} TO *]`,
     `_ingested_at:{* TO ${time(pick(0).ingestedAtNs).replace('Z', '0001Z')}}`,
     '_id:* _shape:* _ingested_at:* _event_time:*',
+    ...[6, 7, 8, 9].map((at) => `_pattern:${pick(at).pattern} OR _pattern:${pick(at + 5).pattern}`),
+    '_pattern:*',
+    'NOT _pattern:*',
     ...patterns.flatMap((pattern) => [pattern, `a:${pattern}`, `a=${pattern}`, `l[].m:${pattern}`]),
     ...['timed out', 'an ERROR', 'b', '東', '-', 'a b'].flatMap((text) => [
       `"${text}"`,
