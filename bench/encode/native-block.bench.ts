@@ -15,6 +15,7 @@ export const nativeBlock: MicroBench = {
     const source = tapeSource(bytes, tape)
     const encoder = new NativeBlockEncoder()
     const range = { first: 0, count: events.count }
+    facts.patterns.describe(tape, bytes, events, facts, range)
     return () => encoder.encode(source, events, facts, range).block.bytes.length
   },
 }
@@ -34,6 +35,7 @@ export const tapeAndNativeBlock: MicroBench = {
       facts.describe(tape, bytes, events)
       const source = tapeSource(bytes, tape)
       const range = { first: 0, count: events.count }
+      facts.patterns.describe(tape, bytes, events, facts, range)
       return encoder.encode(source, events, facts, range).block.bytes.length
     }
   },

@@ -46,6 +46,7 @@ class Worker {
     const layouts = [...facts.layout.subarray(0, lines.length)]
     if (isBlind) facts.layout.fill(NO_LAYOUT)
     const range = { first: 0, count: lines.length }
+    facts.patterns.describe(tape, bytes, events, facts, range)
     const { block, pathsSkipped } = this.#blocks.encode(
       tapeSource(bytes, tape),
       events,

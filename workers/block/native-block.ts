@@ -172,6 +172,7 @@ export class NativeBlockEncoder {
   /** All columns between `stream_id` and the payload. */
   #writeFixed(facts: EventFacts, range: EventRange, counts: readonly number[]): StampedColumns {
     const { count } = range
+    assert(range.first + count <= facts.patterns.count, "patterns of the block's events are known")
     const segmentIdOffset = this.#zeros(0, count * 8)
     this.#ordinals(counts)
     const ingestedAtOffset = this.#zeros(2, count * 8)

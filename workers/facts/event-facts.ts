@@ -89,11 +89,12 @@ export class EventFacts {
     return this.#layouts.resets
   }
 
-  /** Finds time, shape and labels of every event. */
+  /** Finds time, shape and labels of every event; patterns are asked for by themselves. */
   describe(tape: JsonTape, given: Uint8Array, events: DecodedEvents): void {
     const bytes = tape.batch.hold(given)
     const { count, tapeStart, tapeEnd } = events
     this.#reserve(count, tape.trie.count)
+    this.patterns.count = 0
     const layouts = this.#layouts
     layouts.begin(tape.trie)
     layouts.findAll(tape.entries, events, this.layout)

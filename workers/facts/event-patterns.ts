@@ -53,6 +53,8 @@ export class EventPatterns {
   /** By event: the pattern's halves, both 0 where it has none. */
   low = arena.int32(0)
   high = arena.int32(0)
+  /** Of how many of the batch's events they are known. */
+  count = 0
   readonly #places = new Map<string, TextPlaces>()
   #tables: Uint8Array | undefined
   #context: Int32Array | undefined
@@ -71,6 +73,7 @@ export class EventPatterns {
   ): void {
     const bytes = tape.batch.hold(given)
     const end = first + count
+    this.count = Math.max(this.count, end)
     this.low = grownTo(end, this.low)
     this.high = grownTo(end, this.high)
     const places = this.placesOf(textFields)
