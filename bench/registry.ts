@@ -19,6 +19,7 @@ import {
   workerTaskJson,
   workerTaskOtlp,
   workerTasksLoki,
+  workerTasksSyslog,
   workerTaskText,
 } from './ingest/worker-task.bench.ts'
 import { eventFacts } from './transform/event-facts.bench.ts'
@@ -57,6 +58,7 @@ export const MICRO_BENCHES: readonly MicroBench[] = [
   workerTaskOtlp,
   ...workerTasksLoki,
   workerTaskHec,
+  ...workerTasksSyslog,
   segmentText,
   replayJson,
   replayText,
