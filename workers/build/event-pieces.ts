@@ -96,6 +96,19 @@ export class EventPieces {
     this.#integers += ENTRY
   }
 
+  /** Adds a text, and before it what is between two addresses and ends with its quote. */
+  addBetween(node: number, from: number, to: number, start: number, end: number): void {
+    this.#add(node, from, to - from, start, end)
+    this.#bytes += to - from + (end - start) * ESCAPE_BYTES_MAX + 1
+    this.#integers += ENTRY
+  }
+
+  /** Adds what is between two addresses, which has no entries. */
+  addRaw(from: number, to: number): void {
+    this.#add(0, from, to - from, from, from)
+    this.#bytes += to - from
+  }
+
   addKept(kept: KeptMembers): void {
     const entriesEnd = kept.entries + kept.entriesLength * Int32Array.BYTES_PER_ELEMENT
     this.#add(0, kept.text, kept.textLength, kept.entries, entriesEnd)

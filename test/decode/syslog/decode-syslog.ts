@@ -1,5 +1,7 @@
 /** The decoder of syslog as a worker has it, and records as listeners write them. */
+import assert from 'node:assert/strict'
 import { syslogDecoder } from '../../../workers/decode/syslog/syslog-decoder.ts'
+import { TAPE_PADDING } from '../../../workers/tape/json-tape.ts'
 import { decodeGenerated, type GeneratedEvents, target } from '../generated-events.ts'
 
 export interface SentMessage {
@@ -46,6 +48,21 @@ export function decodeBody(
   return decodeGenerated(bytes, bytes.length, (held) => {
     return decode(held, part, { settings, receivedAtMs, items: undefined })
   })
+}
+
+/** Decodes records for nothing but what the worker learns of them. */
+export function learn(messages: readonly SentMessage[]): void {
+  const { tape, events, generated } = target
+  const bytes = encodeRecords(messages)
+  events.reset()
+  generated.reset()
+  tape.begin(generated.bytes)
+  const held = tape.batch.hold(
+    Buffer.concat([bytes, Buffer.from('\n'), Buffer.alloc(TAPE_PADDING)]),
+  )
+  const part = { framing: 'syslog', start: 0, end: bytes.length }
+  const outcome = decode(held, part, { settings, receivedAtMs: RECEIVED, items: undefined })
+  assert.equal(outcome.accepted, messages.length)
 }
 
 /** The event of one message, with its time as `time`: digits of nanoseconds. */

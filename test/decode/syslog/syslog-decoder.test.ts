@@ -18,9 +18,11 @@ import {
   SYSLOG_SEVERITIES,
 } from '../../../src/model/batch/syslog-part.ts'
 import { readLevel } from '../../../src/model/event-labels.ts'
+import { TRIE_NODES_MAX } from '../../../workers/tape/path-trie.ts'
 import { cpuNow } from '../../support/cpu-time.ts'
 import { fuzzed, someOf, testSeed } from '../../support/fuzzing.ts'
-import { decodeBody, decodeSyslog, encodeRecords, eventOf, isoOf } from './decode-syslog.ts'
+import { target } from '../generated-events.ts'
+import { decodeBody, decodeSyslog, encodeRecords, eventOf, isoOf, learn } from './decode-syslog.ts'
 
 const seed = testSeed()
 console.log(`seed ${seed} (SLUICE_TEST_SEED=${seed} repeats this run)`)
@@ -214,6 +216,23 @@ test(`over ${SYSLOG_PAIRS_MAX} params, elements or members are text`, () => {
   const cef = (count: number) => eventOf(`<13>CEF:0|V|P|1|2|N|5|${members(count)}`).cef
   assert.equal(Object.keys(cef(SYSLOG_PAIRS_MAX - 7) as object).length, SYSLOG_PAIRS_MAX)
   assert.equal(cef(SYSLOG_PAIRS_MAX - 6), undefined)
+})
+
+test('what was kept of earlier messages goes when a worker forgets its paths', () => {
+  const known = '<13>Nov 27 10:00:00 h app: CEF:0|V|P|1|2|N|5|src=1 dst=2'
+  const modern = '<14>1 - h app - - [a b="c" d="e\\]"][f g="h"] x'
+  const usual = [known, modern, known, modern, known, modern].map((text) => ({ text }))
+  const before = decodeSyslog(usual).events
+  const { generation } = target.tape.trie
+  const each = 250
+  const others = Array.from({ length: Math.ceil(TRIE_NODES_MAX / each) }, (_, i) => {
+    const names = Array.from({ length: each }, (_, j) => ` n${i}-${j}="v"`)
+    return { text: `<13>1 - h app - - [e${names.join('')}] x` }
+  })
+  learn(others)
+  // Each event's nodes are held against those of its JSON.
+  assert.deepEqual(decodeSyslog(usual).events, before)
+  assert.notEqual(target.tape.trie.generation, generation)
 })
 
 test('messages of 64 KiB are events whatever they are made of', () => {

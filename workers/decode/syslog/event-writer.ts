@@ -8,9 +8,10 @@
  *    "sequence":123,"uptime":"3w1d","clock":"unset","truncated":true}
  *
  * of which only what is there is written. The text is `log` where it is a JSON object. What a
- * priority says, and what was assumed of times, is written once and copied; that and the texts go
- * through one kernel call. The rest is rare.
+ * priority says, what was assumed of times, and the names of members that came before are written
+ * once and copied; that and all texts go through one kernel call. The rest is rare.
  */
+import { SYSLOG_PAIRS_MAX } from '../../../src/limits.ts'
 import { SYSLOG_FACILITIES, SYSLOG_SEVERITIES } from '../../../src/model/batch/syslog-part.ts'
 import { EventBuilder, NO_KEY } from '../../build/event-builder.ts'
 import { EventPieces, KeptMembers, pieceKey } from '../../build/event-pieces.ts'
@@ -19,6 +20,7 @@ import type { JsonTape } from '../../tape/json-tape.ts'
 import { ROOT } from '../../tape/path-trie.ts'
 import type { DecodeTarget } from '../decoder.ts'
 import { type FieldList, NAME_IN_TEXT, NONE, VALUE_IN_TEXT } from './field-list.ts'
+import { MemberShapes } from './member-shapes.ts'
 import { SPACE } from './syslog-bytes.ts'
 import {
   APP,
@@ -49,7 +51,8 @@ const FACILITY_ASSUMED = 1
 const SEVERITY_ASSUMED = 5
 const SEVERITIES = SYSLOG_SEVERITIES.length
 const PRIORITIES = SYSLOG_FACILITIES.length * SEVERITIES
-const PIECES_MAX = 16
+/** Beside structured data and CEF or LEEF there are fewer than 16. */
+const PIECES_MAX = 16 + 2 * (SYSLOG_PAIRS_MAX + 1)
 const TWO_32 = 2 ** 32
 const NAMES = SYSLOG_SEVERITIES.map(text)
 const FACILITIES = SYSLOG_FACILITIES.map(text)
@@ -80,6 +83,7 @@ export class EventWriter {
   readonly #assumed = listOf(YEAR + ZONE + 1)
   #assumedYear = 0
   #assumedZone: string | undefined
+  readonly #shapes: MemberShapes
   /** Addresses of the peer's, the arena's. */
   #peerStart = 0
   #peerEnd = 0
@@ -89,6 +93,7 @@ export class EventWriter {
   constructor({ tape, generated }: DecodeTarget) {
     this.builder = new EventBuilder(tape, generated)
     this.#tape = tape
+    this.#shapes = new MemberShapes(tape.trie)
   }
 
   /** Starts a part. */
@@ -102,6 +107,7 @@ export class EventWriter {
     this.#zoneNode = zone
     if (this.#generation === this.#tape.trie.generation) return
     this.#generation = this.#tape.trie.generation
+    this.#shapes.clear()
     for (const kept of this.#priorities) kept.forget()
     for (const kept of this.#assumed) kept.forget()
   }
@@ -118,12 +124,20 @@ export class EventWriter {
 
   /** Writes the event; false when it is too large. */
   write(message: SyslogMessage, isCut: boolean): boolean {
-    const { time } = message
-    if (!this.#writePieces(message)) return false
-    const isPlain = message.kind !== CEF && message.kind !== LEEF
+    const { time, elements, payload, kind, address } = message
+    const nodes = this.#nodes
+    const shapes = this.#shapes
+    const pieces = this.#pieces
+    this.#gatherPieces(message)
+    const hasElements =
+      elements.groups > 0 && !shapes.tryAdd(elements, 'sd', nodes.sd, address, pieces)
+    const name = kind === CEF ? 'cef' : 'leef'
+    const hasPayload =
+      (kind === CEF || kind === LEEF) && !shapes.tryAdd(payload, name, nodes[name], address, pieces)
     const isWritten =
-      (message.elements.groups === 0 || this.#writeElements(message.elements)) &&
-      (isPlain || this.#writePayload(message)) &&
+      pieces.write(this.builder) &&
+      (!hasElements || this.#writeElements(elements)) &&
+      (!hasPayload || this.#writeMembers(payload, 0, this.#key(name))) &&
       (message.sequence === NO_NUMBER || this.#writeNumber('sequence', message.sequence)) &&
       (!message.has(UPTIME) || this.#writeUptime(message)) &&
       (time.clock === CLOCK_KNOWN ||
@@ -134,8 +148,8 @@ export class EventWriter {
     return true
   }
 
-  /** Writes what nearly all messages have, of which a part is always there. */
-  #writePieces(message: SyslogMessage): boolean {
+  /** Gathers what nearly all messages have, of which a part is always there. */
+  #gatherPieces(message: SyslogMessage): void {
     const { start, end, kind, address: at, time } = message
     const pieces = this.#pieces
     const nodes = this.#nodes
@@ -168,7 +182,6 @@ export class EventWriter {
     if (this.#peerEnd > 0) {
       pieces.addText(nodes.peer, PEER_KEY, this.#peerStart, this.#peerEnd)
     }
-    return pieces.write(this.builder)
   }
 
   #priorityOf({ priority, tagSeverity }: SyslogMessage): KeptMembers {
@@ -255,10 +268,6 @@ export class EventWriter {
     }
     builder.closeRoot()
     return true
-  }
-
-  #writePayload({ kind, payload }: SyslogMessage): boolean {
-    return this.#writeMembers(payload, 0, this.#key(kind === CEF ? 'cef' : 'leef'))
   }
 
   /** Writes the pairs of a group as an object; those of one name are an array. */

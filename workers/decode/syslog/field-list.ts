@@ -16,6 +16,12 @@ export const NAME_IN_TEXT = 2
 export class FieldList {
   count = 0
   groups = 0
+  /** Whether each name is there once. */
+  isPlain = true
+  /** Of all names. */
+  hash = 0
+  /** Whether a value is in `text`. */
+  hasEscapes = false
   /** Names of ours, then values that had escapes, without them. */
   readonly text = new EventBuffer()
   /** By pair: the next one of its name and group, or NONE; and whether it is the first one. */
@@ -44,6 +50,9 @@ export class FieldList {
   clear(source: ByteSource): void {
     this.count = 0
     this.groups = 0
+    this.isPlain = true
+    this.hash = 0
+    this.hasEscapes = false
     this.source = source
     this.text.length = this.#namesLength
   }
@@ -54,9 +63,12 @@ export class FieldList {
     for (let group = this.groups - 1; group >= 0; group--) {
       const known = this.#groupStart[group]!
       if (this.#groupEnd[group]! - known !== end - start) continue
-      if (isSame(bytes, known, bytes, start, end)) return group
+      if (!isSame(bytes, known, bytes, start, end)) continue
+      this.isPlain = false
+      return group
     }
     if (this.groups === SYSLOG_PAIRS_MAX) return NONE
+    this.#addHash((end - start) ^ (bytes[start]! << 8) ^ (bytes[end - 1]! << 16))
     this.#groupStart[this.groups] = start
     this.#groupEnd[this.groups] = end
     return this.groups++
@@ -88,6 +100,7 @@ export class FieldList {
     ranges[at + 2] = valueStart
     ranges[at + 3] = valueEnd
     ranges[at + 4] = inText
+    if ((inText & VALUE_IN_TEXT) !== 0) this.hasEscapes = true
     this.group[pair] = group
     this.count++
     this.#chain(pair)
@@ -114,6 +127,11 @@ export class FieldList {
     return this.#ranges[pair * PAIR + 4]!
   }
 
+  #addHash(mark: number): void {
+    const mixed = Math.imul(this.hash ^ mark, 0x85ebca6b)
+    this.hash = mixed ^ (mixed >>> 15)
+  }
+
   #namesOf(pair: number): Uint8Array {
     return (this.inText(pair) & NAME_IN_TEXT) === 0 ? this.source.bytes : this.text.bytes
   }
@@ -128,6 +146,7 @@ export class FieldList {
     const mark = (this.group[pair]! << 24) ^ (length << 16) ^ ends
     const marks = this.#marks
     marks[pair] = mark
+    this.#addHash(mark)
     this.next[pair] = NONE
     this.isFirst[pair] = 1
     for (let i = pair - 1; i >= 0; i--) {
@@ -136,6 +155,7 @@ export class FieldList {
       if (!isSame(this.#namesOf(i), this.nameStart(i), bytes, start, end)) continue
       this.next[i] = pair
       this.isFirst[pair] = 0
+      this.isPlain = false
       return
     }
   }

@@ -15,6 +15,10 @@ import {
 } from './syslog-bytes.ts'
 import type { SyslogMessage } from './syslog-message.ts'
 
+const IS_NAME_END = new Uint8Array(256)
+IS_NAME_END.fill(1, 0, SPACE + 1)
+for (const byte of [EQUALS, QUOTE, CLOSE_BRACKET]) IS_NAME_END[byte] = 1
+
 /** Reads the elements at `at` into the message; returns where they end, -1 where they are none. */
 export function readElements(message: SyslogMessage, at: number, end: number): number {
   const { bytes } = message.source
@@ -90,10 +94,6 @@ function isEscape(byte: number): boolean {
 /** Where a name ends: before `=`, a space, a quote, a bracket or a control character. */
 function nameEnd(bytes: Uint8Array, at: number, end: number): number {
   let pos = at
-  for (; pos < end; pos++) {
-    const byte = bytes[pos]!
-    const isEnd = byte <= SPACE || byte === EQUALS || byte === QUOTE || byte === CLOSE_BRACKET
-    if (isEnd) break
-  }
+  while (pos < end && IS_NAME_END[bytes[pos]!] === 0) pos++
   return pos
 }

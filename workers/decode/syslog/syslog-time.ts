@@ -78,6 +78,9 @@ export class SyslogTime {
   #secondOfDay = 0
   #fraction = 0
   #offset = NO_OFFSET
+  /** The last one, in one number, and when it began. */
+  #lastDate = 0
+  #lastDateMs = 0
   // The date last read of those without a year and a zone, where the year is beyond doubt.
   #dateStart = 0
   #dateEnd = 0
@@ -385,8 +388,13 @@ export class SyslogTime {
     const month = this.#month
     const day = this.#day
     if (year < YEAR_MIN || year > YEAR_MAX || month < 1 || month > 12 || day < 1) return false
-    if (day > daysIn(year, month)) return false
-    const localMs = daysFromCivil(year, month, day) * DAY_MS + this.#secondOfDay * 1_000
+    const date = (year * 16 + month) * 32 + day
+    if (date !== this.#lastDate) {
+      if (day > daysIn(year, month)) return false
+      this.#lastDate = date
+      this.#lastDateMs = daysFromCivil(year, month, day) * DAY_MS
+    }
+    const localMs = this.#lastDateMs + this.#secondOfDay * 1_000
     if (this.#offset !== NO_OFFSET) this.#setTime(localMs - this.#offset * 60_000)
     else {
       this.assumedZone = this.#zone.name
