@@ -12,6 +12,8 @@ import type { PathTrie } from '../../tape/path-trie.ts'
 import { type FieldList, NAME_IN_TEXT, VALUE_IN_TEXT } from './field-list.ts'
 
 const SHAPES_MAX = 256
+/** Longer names, all together, are not kept. */
+const NAMES_BYTES_MAX = 8_192
 /** Shapes that came once lately, by a few bits of their hash. */
 const MET = 1_024
 
@@ -110,7 +112,7 @@ export class MemberShapes {
       }
       const from = (list.inText(pair) & NAME_IN_TEXT) === 0 ? list.source : list.text
       nodes[pair] = add(from.bytes.slice(list.nameStart(pair), list.nameEnd(pair)), parent)
-      if (nodes[pair] === 0) return undefined
+      if (nodes[pair] === 0 || length > NAMES_BYTES_MAX) return undefined
       ends[pair] = length
       texts.push(`${opening}"`)
       opening = ','
