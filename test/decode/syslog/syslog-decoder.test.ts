@@ -18,11 +18,20 @@ import {
   SYSLOG_SEVERITIES,
 } from '../../../src/model/batch/syslog-part.ts'
 import { readLevel } from '../../../src/model/event-labels.ts'
+import { SyslogDecoder } from '../../../workers/decode/syslog/syslog-decoder.ts'
 import { TRIE_NODES_MAX } from '../../../workers/tape/path-trie.ts'
 import { cpuNow } from '../../support/cpu-time.ts'
-import { fuzzed, someOf, testSeed } from '../../support/fuzzing.ts'
-import { target } from '../generated-events.ts'
-import { decodeBody, decodeSyslog, encodeRecords, eventOf, isoOf, learn } from './decode-syslog.ts'
+import { fuzzed, ONLY_LONG, someOf, testSeed } from '../../support/fuzzing.ts'
+import { decodeGenerated, target } from '../generated-events.ts'
+import {
+  decodeBody,
+  decodeSyslog,
+  encodeRecords,
+  eventOf,
+  isoOf,
+  learn,
+  RECEIVED,
+} from './decode-syslog.ts'
 
 const seed = testSeed()
 console.log(`seed ${seed} (SLUICE_TEST_SEED=${seed} repeats this run)`)
@@ -280,7 +289,25 @@ test('an event that would be too large is only text, or is rejected', () => {
   assert.equal(result.rejects[0]?.code, 'too_large')
 })
 
-test(`a part that becomes over ${SYSLOG_GENERATED_BYTES_MAX} bytes fails`, () => {
+test('a part that becomes over so many bytes fails', () => {
+  const bytesMax = 2_000
+  const decoder = new SyslogDecoder(target, bytesMax)
+  const decode = (count: number) => {
+    const body = encodeRecords(Array.from({ length: count }, () => ({ text: '<13>x' })))
+    return decodeGenerated(body, body.length, (held) => {
+      return decoder.decode(held, { start: 0, end: body.length }, {}, RECEIVED)
+    })
+  }
+  const { length } = decode(1).events[0]!
+  const most = Math.floor(bytesMax / (length + 1))
+  assert.equal(decode(most).events.length, most)
+  const { events, result } = decode(most + 1)
+  assert.equal(events.length, 0)
+  assert.equal(result.fatal?.code, 'too_large')
+  assert.match(result.fatal?.message ?? '', /over 2000 bytes \(SYSLOG_GENERATED_BYTES_MAX\)$/)
+})
+
+test(`of a worker they are ${SYSLOG_GENERATED_BYTES_MAX}`, { skip: ONLY_LONG }, () => {
   const text = `<13>CEF:0|V|P|1|2|N|5|a=${'\u0001'.repeat(80_000)}`
   const { events, result } = decodeSyslog(Array.from({ length: 40 }, () => ({ text })))
   assert.equal(events.length, 0)

@@ -41,6 +41,7 @@ export const syslogDecoder: Decoder = {
 }
 
 export class SyslogDecoder {
+  readonly #generatedBytesMax: number
   readonly #events: DecodedEvents
   readonly #tape: JsonTape
   readonly #writer: EventWriter
@@ -56,7 +57,9 @@ export class SyslogDecoder {
   #hasBadKeys = false
   readonly #judgeOf = (): JsonTape => this.#beginJudge()
 
-  constructor(target: DecodeTarget) {
+  /** `generatedBytesMax`: what a part may become. */
+  constructor(target: DecodeTarget, generatedBytesMax = SYSLOG_GENERATED_BYTES_MAX) {
+    this.#generatedBytesMax = generatedBytesMax
     this.#events = target.events
     this.#tape = target.tape
     this.#writer = new EventWriter(target)
@@ -121,8 +124,8 @@ export class SyslogDecoder {
         this.#add(repaired, 0, this.#repaired.length, isCut, recordEnd - text, outcome)
         outcome.repaired++
       } else this.#add(source, text, textEnd, isCut, recordEnd - text, outcome)
-      if (builder.at - first > SYSLOG_GENERATED_BYTES_MAX) {
-        outcome.fail(NO_LINE, 'too_large', GENERATED_TOO_LARGE)
+      if (builder.at - first > this.#generatedBytesMax) {
+        outcome.fail(NO_LINE, 'too_large', generatedTooLarge(this.#generatedBytesMax))
         return outcome
       }
       at = recordEnd
@@ -186,9 +189,9 @@ export class SyslogDecoder {
   }
 }
 
-const GENERATED_TOO_LARGE =
-  `the events of a batch would be over ${SYSLOG_GENERATED_BYTES_MAX} bytes ` +
-  '(SYSLOG_GENERATED_BYTES_MAX)'
+function generatedTooLarge(bytesMax: number): string {
+  return `the events of a batch would be over ${bytesMax} bytes (SYSLOG_GENERATED_BYTES_MAX)`
+}
 
 /** Before the character that was cut, if one was. */
 function wholeEnd(bytes: Uint8Array, start: number, end: number): number {
