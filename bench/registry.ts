@@ -19,6 +19,7 @@ import {
   workerTaskOtlp,
   workerTasksHec,
   workerTasksLoki,
+  workerTasksSyslog,
   workerTaskText,
 } from './ingest/worker-task.bench.ts'
 import { eventFacts } from './transform/event-facts.bench.ts'
@@ -60,6 +61,7 @@ export const MICRO_BENCHES: readonly MicroBench[] = [
   workerTaskOtlp,
   ...workerTasksLoki,
   ...workerTasksHec,
+  ...workerTasksSyslog,
   segmentText,
   replayJson,
   replayText,

@@ -170,6 +170,10 @@ export const OTLP_GENERATED_BYTES_MAX = 32 * MIB
 export const OTLP_GENERATED_PER_BYTE_MAX = 40
 /** Labels of a Loki stream, and structured metadata of an entry: names are compared in pairs. */
 export const LOKI_PAIRS_MAX = 128
+/** Params of a syslog message's structured data, and members of CEF or LEEF: compared in pairs. */
+export const SYSLOG_PAIRS_MAX = 256
+/** Events' JSON made of a batch of syslog: a message of some bytes is an event of a hundred. */
+export const SYSLOG_GENERATED_BYTES_MAX = 32 * MIB
 /** Events' JSON made of a batch of Splunk HEC: what a URL says stands once, but in each event. */
 export const HEC_GENERATED_BYTES_MAX = 32 * MIB
 /** What the URL of such a request says of its events: host, source, sourcetype and index. */

@@ -100,7 +100,8 @@ export class IngestPipeline {
     const bytes = this.#begin(input.bytes, kind === 'json')
     const starts = ownerStarts(batch.owners ?? [])
     const items = input.parts.length === 1 ? output?.items : undefined
-    const context = { settings: batch.settings, items }
+    const { settings, receivedAtMs } = batch
+    const context = { settings, receivedAtMs, items }
     const outcomes = input.parts.map((part, index) => {
       if (starts.has(index)) this.#events.streamStart = this.#events.count
       return decoders[index]!.decode(bytes, part, context)

@@ -6,6 +6,7 @@ import { padBody } from '../decode/tape-batch.ts'
 import { hecAsJsonLines, hecEnvelopes, hecWithMetadata } from '../hec-request.ts'
 import { lokiJson, lokiProtobuf, sameAsJsonLines } from '../loki-request.ts'
 import { otlpProtobuf } from '../otlp-request.ts'
+import { rfc3164Records, rfc5424Records, sameAsRfc3164, sameAsRfc5424 } from '../syslog-records.ts'
 
 type EncodeBody = (batch: BenchBatch) => Buffer
 
@@ -95,5 +96,33 @@ export const workerTasksHec: readonly MicroBench[] = [
     title: 'whole worker task, JSON lines of the same content',
     kind: 'json',
     prepare: runTask('ndjson', ({ lines }) => hecAsJsonLines(lines)),
+  },
+]
+
+/** Messages of syslog, and the same content as JSON lines. */
+export const workerTasksSyslog: readonly MicroBench[] = [
+  {
+    name: 'ingest/worker-task-as-rfc3164',
+    title: 'whole worker task, JSON lines of what RFC 3164 says',
+    kind: 'text',
+    prepare: runTask('ndjson', ({ lines }) => sameAsRfc3164(lines)),
+  },
+  {
+    name: 'ingest/worker-task-rfc3164',
+    title: 'whole worker task, syslog by RFC 3164',
+    kind: 'text',
+    prepare: runTask('syslog', ({ lines }) => rfc3164Records(lines)),
+  },
+  {
+    name: 'ingest/worker-task-as-rfc5424',
+    title: 'whole worker task, JSON lines of what RFC 5424 says',
+    kind: 'text',
+    prepare: runTask('ndjson', ({ lines }) => sameAsRfc5424(lines)),
+  },
+  {
+    name: 'ingest/worker-task-rfc5424',
+    title: 'whole worker task, syslog by RFC 5424 with structured data',
+    kind: 'text',
+    prepare: runTask('syslog', ({ lines }) => rfc5424Records(lines)),
   },
 ]

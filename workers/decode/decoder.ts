@@ -32,6 +32,8 @@ export type DecodePart = (bytes: Uint8Array, part: Part, context: DecodeContext)
 export interface DecodeContext {
   /** Of the part's stream. */
   readonly settings: TransformSettings
+  /** When the batch was received, in milliseconds since 1970. */
+  readonly receivedAtMs: number
   /** Shared memory for what the decoder returns beside the events, if there is any. */
   readonly items: Uint8Array | undefined
 }

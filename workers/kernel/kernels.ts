@@ -50,6 +50,15 @@ export interface Kernels {
     capacity: number,
     eventsMax: number,
   ): number
+  /** See `kernels/decode/pieces.ts`. */
+  writePieces(
+    pieces: number,
+    count: number,
+    out: number,
+    to: number,
+    limit: number,
+    entries: number,
+  ): number
   /** See `kernels/escape.ts`. */
   escapeText(start: number, end: number, to: number, limit: number): number
   unescapeText(start: number, end: number, to: number): number

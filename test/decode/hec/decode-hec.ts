@@ -73,7 +73,11 @@ function decodeBefore(
   tape.begin(generated.bytes)
   const held = tape.batch.hold(shared)
   const part = { framing, start: rest.length, end: rest.length + bytes.length, options }
-  const result = opened.get(framing)!(held, part, { settings, items: undefined }).toResult()
+  const result = opened.get(framing)!(held, part, {
+    settings,
+    receivedAtMs: 0,
+    items: undefined,
+  }).toResult()
   assert.equal(events.count, result.accepted)
   if (events.count === 0) assert.deepEqual([tape.length, generated.length], [0, 0], 'no rest')
   const texts: string[] = []

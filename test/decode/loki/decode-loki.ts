@@ -18,7 +18,7 @@ export function decodeLoki(framing: LokiFraming, body: string | Uint8Array): Gen
   const bytes = Buffer.from(body)
   const part = { framing, start: 0, end: bytes.length }
   return decodeGenerated(bytes, bytes.length, (held) => {
-    return decoders[framing](held, part, { settings, items: undefined })
+    return decoders[framing](held, part, { settings, receivedAtMs: 0, items: undefined })
   })
 }
 
