@@ -11,6 +11,7 @@ import { lokiJsonDecoder, lokiProtobufDecoder } from './loki/loki-decoders.ts'
 import { decodeNdjson } from './ndjson.ts'
 import { otlpJsonDecoder, otlpProtobufDecoder } from './otlp/otlp-decoders.ts'
 import { PartOutcome } from './part-outcome.ts'
+import { syslogDecoder } from './syslog/syslog-decoder.ts'
 import { decodeText } from './text.ts'
 
 export const DECODERS: ReadonlyMap<string, Decoder> = new Map([
@@ -26,6 +27,7 @@ export const DECODERS: ReadonlyMap<string, Decoder> = new Map([
   ['hec', hecDecoder],
   ['hec-array', hecArrayDecoder],
   ['hec-raw', hecRawDecoder],
+  ['syslog', syslogDecoder],
 ])
 
 type DecodeJson = (
