@@ -5,6 +5,7 @@
  */
 import { accessSync, constants } from 'node:fs'
 import { NAME_CHARS_MAX, SYSLOG_LISTENERS_MAX } from './limits.ts'
+import { isTimeZone } from './model/batch/syslog-part.ts'
 
 export type SyslogTransport = 'udp' | 'tcp' | 'tls'
 
@@ -28,8 +29,9 @@ const FORM = 'udp://, tcp:// or tls://HOST:PORT?stream=NAME'
 const PARAMETERS = ['stream', 'timezone', 'cert', 'key', 'ca'] as const
 
 /** Throws an error that says what is wrong with the first wrong one. */
-export function parseSyslogAddresses(text: string): SyslogAddress[] {
-  const addresses = text.split(',').map(parseOne)
+export function parseSyslogAddresses(text: string | readonly string[]): SyslogAddress[] {
+  const urls = typeof text === 'string' ? text.split(',') : text
+  const addresses = urls.map(parseOne)
   if (addresses.length > SYSLOG_LISTENERS_MAX) {
     throw new Error(`there may be ${SYSLOG_LISTENERS_MAX} listeners (SYSLOG_LISTENERS_MAX)`)
   }
@@ -82,15 +84,6 @@ function filesOf(
   }
   const tls = certFile === undefined || keyFile === undefined ? undefined : { certFile, keyFile }
   return { tls, caFile }
-}
-
-function isTimeZone(name: string): boolean {
-  try {
-    new Intl.DateTimeFormat('en-US', { timeZone: name })
-    return true
-  } catch {
-    return false
-  }
 }
 
 function isReadable(path: string): boolean {

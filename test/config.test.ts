@@ -197,7 +197,7 @@ test('listeners of syslog may be given again and again', () => {
   const certificate = [`--tls-cert=${file}`, `--tls-key=${file}`]
   const config = configOf(['--syslog', url, `--syslog=${other}&ca=${file}`, ...certificate])
   assert.deepEqual(config.syslog, [url, `${other}&ca=${file}`])
-  assert.deepEqual(parseSyslogAddresses(config.syslog!.join(','))[1], {
+  assert.deepEqual(parseSyslogAddresses(config.syslog!)[1], {
     transport: 'tls',
     host: '::',
     port: 6514,

@@ -13,6 +13,8 @@ export interface ListenerParts {
   readonly queue: Pick<QueueParts, 'deps' | 'sender'>
   /** How long a stop may wait for commits. */
   readonly drainMs: number
+  /** Of a handshake of TLS; called for each. */
+  readonly onHandshakeFailed: (cause: Error) => void
   /** It is closed for good: its stream is deleted. */
   readonly onGone: () => void
 }

@@ -12,11 +12,11 @@
  */
 import { ERRORS, IngestError, OutcomeUnknownError } from '../../../errors.ts'
 import { BATCH_BYTES_TARGET, SYSLOG_QUEUE_BYTES_MAX } from '../../../limits.ts'
-import type { SyslogPartOptions } from '../../../model/batch/syslog-part.ts'
+import { SYSLOG_HEAD_BYTES, type SyslogPartOptions } from '../../../model/batch/syslog-part.ts'
 import { type Dialect, type Sender, wholeBody } from '../../dialect.ts'
 import { documentFormat } from '../../framing/body-format.ts'
 import { type IngestDeps, ingest } from '../../request/ingest.ts'
-import { RECORD_HEAD_BYTES, writeRecord } from './syslog-record.ts'
+import { writeRecord } from './syslog-record.ts'
 
 /** How long a message waits for others. */
 export const SYSLOG_WAIT_MS = 100
@@ -103,7 +103,7 @@ export class SyslogQueue {
 
   /** Copies the message. Hot. */
   add(peer: Uint8Array, message: Uint8Array, isCut: boolean, from?: Contributor): void {
-    const size = RECORD_HEAD_BYTES + peer.length + message.length
+    const size = SYSLOG_HEAD_BYTES + peer.length + message.length
     if (this.#open !== undefined && this.#open.length + size > BATCH_BYTES_TARGET) this.#close()
     const batch = this.#open ?? this.#begin()
     const end = batch.length + size

@@ -8,6 +8,7 @@
 import { cannotListen, failureOf } from '../../../http/probe-port.ts'
 import { type Stream, type StreamId, tryParseRowId } from '../../../model/stream.ts'
 import { parseSyslogAddresses, type SyslogAddress } from '../../../syslog-address.ts'
+import { reasonOf } from '../../../telemetry/log.ts'
 import type { Surface, SurfaceParts } from '../surface.ts'
 import { ConnectionPlaces } from './connection-places.ts'
 import { DropTeller } from './drop-teller.ts'
@@ -17,17 +18,18 @@ import { SyslogStream } from './syslog-stream.ts'
 import { TcpListener } from './tcp-listener.ts'
 import { UdpListener } from './udp-listener.ts'
 
+const HANDSHAKES_LOG_MS = 60_000
 const OPTION = '--syslog (SLUICE_SYSLOG)'
 
 export const syslogSurface: Surface = async (parts) => {
   const { config, metrics, log } = parts
-  if (config.syslog === undefined) return { routes: [] }
   const listeners: Listener[] = []
   const places = new ConnectionPlaces()
   const counts = syslogCounts(metrics, places, listeners)
+  if (config.syslog === undefined) return { routes: [] }
   const stop = async () => void (await Promise.all(listeners.map((listener) => listener.stop())))
   try {
-    for (const address of parseSyslogAddresses(config.syslog.join(','))) {
+    for (const address of parseSyslogAddresses(config.syslog)) {
       const stream = await streamOf(address, parts)
       const listener = createListener(partsOf(address, stream, counts, parts), places, config.tls)
       const port = await listening(listener, address)
@@ -46,7 +48,11 @@ export const syslogSurface: Surface = async (parts) => {
 
 async function streamOf({ stream }: SyslogAddress, parts: SurfaceParts): Promise<Stream> {
   const streamId = tryParseRowId(stream)
-  if (streamId === undefined) return await parts.findOrMakeStream(stream)
+  if (streamId === undefined) {
+    return await parts.findOrMakeStream(stream).catch((cause: unknown) => {
+      throw new Error(`${OPTION} names a stream: ${reasonOf(cause)}`, { cause })
+    })
+  }
   const found = await parts.findStream(streamId as StreamId)
   if (found === undefined) throw new Error(`there is no stream ${streamId}; ${OPTION} names it`)
   return found
@@ -68,11 +74,13 @@ function partsOf(
     // A stopping service refuses what is new; what was read here is not.
     queue: { deps: { ...deps, isStopping: () => false }, sender: () => known.sender() },
     drainMs: config.drainTimeoutMs,
-    onGone: () =>
-      log.error(
-        { listener, stream: streamId },
-        'a syslog listener is closed: its stream is deleted',
-      ),
+    onHandshakeFailed: thinned((cause) => {
+      log.warn({ listener, reason: reasonOf(cause) }, 'TLS handshakes of syslog fail')
+    }),
+    onGone: () => {
+      const fields = { listener, stream: streamId }
+      log.error(fields, 'a syslog listener is closed: its stream is deleted')
+    },
   }
 }
 
@@ -85,8 +93,7 @@ function createListener(
   try {
     return new TcpListener(parts, places, tls)
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause)
-    throw new Error(`the certificates of ${OPTION} cannot be used: ${why}`, { cause })
+    throw new Error(`the certificates of ${OPTION} cannot be used: ${reasonOf(cause)}`, { cause })
   }
 }
 
@@ -95,5 +102,15 @@ async function listening(listener: Listener, { host, port }: SyslogAddress): Pro
     return await listener.listen()
   } catch (cause) {
     throw cannotListen(failureOf(host, port, cause), OPTION)
+  }
+}
+
+/** Once a minute at most. */
+function thinned(tell: (cause: Error) => void): (cause: Error) => void {
+  let toldAtMs = Number.NEGATIVE_INFINITY
+  return (cause) => {
+    if (performance.now() - toldAtMs < HANDSHAKES_LOG_MS) return
+    toldAtMs = performance.now()
+    tell(cause)
   }
 }

@@ -98,8 +98,9 @@ export class TcpListener implements Listener {
       })
     })
     server.on('secureConnection', (socket) => this.#open(socket, entered.get(keyOf(socket))))
-    server.on('tlsClientError', (_cause, socket) => {
+    server.on('tlsClientError', (cause, socket) => {
       this.#parts.counts.refused.add('handshake')
+      this.#parts.onHandshakeFailed(cause)
       socket.destroy()
     })
     return server

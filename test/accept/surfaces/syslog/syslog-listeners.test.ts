@@ -6,8 +6,8 @@
 import assert from 'node:assert/strict'
 import { createSocket } from 'node:dgram'
 import { test } from 'node:test'
-import { RECORD_IS_CUT } from '../../../../src/accept/surfaces/syslog/syslog-record.ts'
 import { SYSLOG_CONNECTION_BYTES_MAX } from '../../../../src/limits.ts'
+import { SYSLOG_CUT } from '../../../../src/model/batch/syslog-part.ts'
 import { openConnection, openListeners, recordsOf, until } from './syslog-harness.ts'
 
 const TCP = 'tcp://127.0.0.1:0?stream=1'
@@ -89,7 +89,7 @@ test('a stop commits what was read, and half a message as cut', async () => {
     '<1>one',
     '<1>two',
   ])
-  const cut = recordsOf(harness).filter(({ flags }) => flags === RECORD_IS_CUT)
+  const cut = recordsOf(harness).filter(({ flags }) => flags === SYSLOG_CUT)
   assert.deepEqual(
     cut.map(({ message }) => message),
     ['<1>half'],

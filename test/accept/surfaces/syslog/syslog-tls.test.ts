@@ -84,6 +84,7 @@ test('with the certificate of the service', { skip }, async () => {
   await closed(plain)
   const refused = 'ingest_syslog_connections_refused_total{reason="handshake"}'
   assert.equal(await harness.metric(refused), 1)
+  assert.match(harness.logged.join('\n'), /TLS handshakes of syslog fail/)
   assert.equal(harness.messages.length, 2)
   await until(async () => (await harness.metric('ingest_syslog_connections')) === 0)
   await harness.stop()
