@@ -2,8 +2,8 @@
  * Goal: logger, rsyslog and syslog-ng send over UDP, TCP and TLS, configured as
  * docs/collectors/syslog.md says; what is logged while the service is away comes when it is back.
  * Method: the programs themselves, with configurations and directories of their own. One that is
- * not there is skipped, and told. RSYSLOGD and RSYSLOG_MODULES say where an rsyslog lies that is not
- * installed.
+ * not there is skipped, and told. RSYSLOGD and RSYSLOG_MODULES say where an rsyslog lies that is
+ * not installed.
  */
 import assert from 'node:assert/strict'
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'

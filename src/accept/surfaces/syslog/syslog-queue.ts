@@ -22,6 +22,11 @@ import { writeRecord } from './syslog-record.ts'
 export const SYSLOG_WAIT_MS = 100
 /** Batches that are not committed; what has no turn meanwhile goes on being filled. */
 const UNDER_WAY_MAX = 16
+/**
+ * Records of one turn of the event loop, when their senders can wait: of the smallest messages so
+ * many take some 20 ms.
+ */
+const TURN_BYTES_MAX = 1024 * 1024
 /** Of a batch's buffer; it doubles from there. */
 const BUFFER_BYTES_MIN = 16 * 1024
 /** Buffers of full batches that are kept for the next ones. */
@@ -44,7 +49,7 @@ export interface QueueParts {
   /** Who sends, for each batch. */
   readonly sender: () => Promise<Sender>
   readonly options: SyslogPartOptions
-  /** There is room again after `isFull`. */
+  /** There is room again after `isFull` or `mustWait`. */
   readonly onRoom: () => void
   /** The messages of a batch are lost: for good, or because the service stops. */
   readonly onDropped: (messages: number, error: IngestError) => void
@@ -71,6 +76,8 @@ export class SyslogQueue {
   #batches = 0
   #bytes = 0
   #underWay = 0
+  /** Added in this turn of the event loop. */
+  #turnBytes = 0
   #isFull = false
   /** The last batch was refused: one at a time from now on, until one gets in. */
   #isRefused = false
@@ -96,9 +103,14 @@ export class SyslogQueue {
     return this.#bytes
   }
 
-  /** Set until there is room again: who can wait should not add to it. */
+  /** Set until there is room again. */
   get isFull(): boolean {
     return this.#isFull
+  }
+
+  /** Who can wait should not add to it until `onRoom`: it is full, or others want their turn. */
+  get mustWait(): boolean {
+    return this.#isFull || this.#turnBytes > TURN_BYTES_MAX
   }
 
   /** Copies the message. Hot. */
@@ -117,6 +129,8 @@ export class SyslogQueue {
       from.queued(size)
     }
     if (this.#bytes >= SYSLOG_QUEUE_BYTES_MAX) this.#isFull = true
+    if (this.#turnBytes === 0) setImmediate(() => this.#endTurn())
+    this.#turnBytes += size
   }
 
   /** Commits what is there; what is not after `waitMs` is dropped. Nothing is added any more. */
@@ -139,6 +153,12 @@ export class SyslogQueue {
       this.#underWay++
       this.#drop(batch, stopped)
     }
+  }
+
+  #endTurn(): void {
+    const isOver = this.#turnBytes > TURN_BYTES_MAX
+    this.#turnBytes = 0
+    if (isOver && !this.#isFull) this.#parts.onRoom()
   }
 
   #begin(): Batch {
@@ -246,7 +266,7 @@ export class SyslogQueue {
     this.#retryTimer ??= setTimeout(() => {
       this.#retryTimer = undefined
       this.#pump()
-    }, waitMs)
+    }, waitMs).unref()
   }
 
   #drop(batch: Batch, error: IngestError): void {

@@ -153,6 +153,8 @@ class Connection implements Place, Contributor {
   #queuedBytes = 0
   #isOpen = false
   #isPaused = false
+  /** Paused for its own bound, until half of that is committed. */
+  #isTooMuch = false
   #isBroken = false
   #isEnding = false
   #isOver = false
@@ -194,8 +196,10 @@ class Connection implements Place, Contributor {
 
   /** Reads on if nothing speaks against it. */
   mayRead(): void {
-    if (!this.#isPaused || this.#parts.queue.isFull) return
-    if (this.#queuedBytes > SYSLOG_CONNECTION_BYTES_MAX * ROOM_SHARE) return
+    if (!this.#isPaused || this.#parts.queue.mustWait) return
+    const isHigh = this.#queuedBytes > SYSLOG_CONNECTION_BYTES_MAX * ROOM_SHARE
+    if (this.#isTooMuch && isHigh) return
+    this.#isTooMuch = false
     this.#isPaused = false
     this.#socket.resume()
   }
@@ -247,7 +251,8 @@ class Connection implements Place, Contributor {
       this.#isBroken = true
       return this.close()
     }
-    if (this.#parts.queue.isFull || this.#queuedBytes >= SYSLOG_CONNECTION_BYTES_MAX) this.#pause()
+    if (this.#queuedBytes >= SYSLOG_CONNECTION_BYTES_MAX) this.#isTooMuch = true
+    if (this.#isTooMuch || this.#parts.queue.mustWait) this.#pause()
   }
 
   /** What came while it was not read. */

@@ -186,12 +186,28 @@ test('it is full at its bound, and says when there is room again', async () => {
   const message = Buffer.alloc(60_000)
   while (!queue.isFull) queue.add(PEER, message, false)
   assert.ok(queue.bytes >= SYSLOG_QUEUE_BYTES_MAX)
+  assert.equal(queue.mustWait, true)
   assert.ok(queue.bytes < SYSLOG_QUEUE_BYTES_MAX + 2 * message.length)
   gone = new IngestError('not_found', 'deleted')
   await queue.stop(0)
   assert.equal(queue.bytes, 0)
   assert.equal(queue.isFull, false)
   assert.equal(rooms, 1)
+})
+
+test('much in one turn of the event loop must wait for the next one', async () => {
+  await settle()
+  rooms = 0
+  const queue = createQueue()
+  const message = Buffer.alloc(60_000)
+  for (let i = 0; i < 17; i++) queue.add(PEER, message, false)
+  assert.equal(queue.mustWait, false)
+  queue.add(PEER, message, false)
+  assert.deepEqual([queue.mustWait, queue.isFull], [true, false])
+  await settle()
+  assert.deepEqual([queue.mustWait, rooms], [false, 1])
+  gone = new IngestError('not_found', 'deleted')
+  await queue.stop(0)
 })
 
 test('a stop commits what is there, and tells what is not committed in time', async () => {
