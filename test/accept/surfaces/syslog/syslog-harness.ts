@@ -23,6 +23,7 @@ import { stream } from '../../batching/batcher-harness.ts'
 export interface Harness {
   readonly ports: number[]
   readonly batches: AcceptedBatch[]
+  /** What was committed: texts without their priorities. */
   readonly messages: string[]
   readonly refusals: Refusal[]
   readonly logged: string[]
@@ -94,7 +95,7 @@ function depsOf(harness: Harness): IngestDeps {
     await harness.hold
     for (const { payload } of segments) {
       const lines = decodeSegment(payload).text.toString().trimEnd().split('\n')
-      harness.messages.push(...lines.map((line) => JSON.parse(line).message))
+      harness.messages.push(...lines.map((line) => textOf(JSON.parse(line).message)))
     }
     return segments.map(() => BigInt(commits++) as SegmentId)
   }
@@ -120,6 +121,10 @@ function depsOf(harness: Harness): IngestDeps {
       throw cause
     },
   } as unknown as IngestDeps
+}
+
+function textOf(message: string): string {
+  return message.replace(/^<\d+>/, '')
 }
 
 /** Over TCP, to the first listener. */

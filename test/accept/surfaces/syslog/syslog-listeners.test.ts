@@ -48,7 +48,7 @@ test('who sends too fast is not read, and others are; nothing is lost', async ()
   assert.ok(flood.writableLength > 0, 'its sender waits')
   release()
   await until(() => harness.messages.length === count + 1)
-  const numbers = harness.messages.flatMap((message) => /^<1>(\d+) x/.exec(message)?.[1] ?? [])
+  const numbers = harness.messages.flatMap((message) => /^(\d+) x/.exec(message)?.[1] ?? [])
   assert.deepEqual(numbers.map(Number), [...Array(count).keys()])
   flood.destroy()
   await harness.stop()
@@ -80,15 +80,10 @@ test('a stop commits what was read, and half a message as cut', async () => {
   const socket = await openConnection(harness)
   const other = await openConnection(harness)
   socket.write('<1>one\n<1>two\n<1>half')
-  other.end('<1>last without its end')
+  other.end('<1>last')
   await until(async () => (await harness.metric('ingest_syslog_waiting_bytes')) > 0)
   await harness.stop()
-  assert.deepEqual(harness.messages.toSorted(), [
-    '<1>half',
-    '<1>last without its end',
-    '<1>one',
-    '<1>two',
-  ])
+  assert.deepEqual(harness.messages.toSorted(), ['half', 'last', 'one', 'two'])
   const cut = recordsOf(harness).filter(({ flags }) => flags === SYSLOG_CUT)
   assert.deepEqual(
     cut.map(({ message }) => message),
