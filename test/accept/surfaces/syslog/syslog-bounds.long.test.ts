@@ -5,11 +5,14 @@
  */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import type { Socket } from 'node:net'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
   CONTROL_POLL_MS,
   SYSLOG_ADDRESS_CONNECTIONS_MAX,
+  SYSLOG_HALVES_BYTES_MAX,
+  SYSLOG_MESSAGE_BYTES_MAX,
   SYSLOG_QUEUE_BYTES_MAX,
 } from '../../../../src/limits.ts'
 import { openConnection, openListeners, until } from './syslog-harness.ts'
@@ -54,5 +57,30 @@ test('an address has so many connections', async () => {
   sockets[0]!.end('<1>still heard\n')
   await until(() => harness.messages.length === 1)
   for (const socket of sockets) socket.destroy()
+  await harness.stop()
+})
+
+test('halves of messages have room together; whose half finds none is closed', async () => {
+  const harness = await openListeners([TCP])
+  const half = Buffer.alloc(SYSLOG_MESSAGE_BYTES_MAX - 1, '<1>x')
+  const count = Math.ceil(SYSLOG_HALVES_BYTES_MAX / half.length) + 5
+  const sockets: Socket[] = []
+  for (let i = 0; i < count; i++) {
+    const localAddress = i < SYSLOG_ADDRESS_CONNECTIONS_MAX ? '127.0.0.1' : '127.0.0.2'
+    const socket = await openConnection(harness, localAddress)
+    socket.write(half)
+    sockets.push(socket)
+  }
+  const closed = 'ingest_syslog_connections_refused_total{reason="halves"}'
+  await until(async () => (await harness.metric(closed)) > 0)
+  const first = sockets[0]!
+  first.write('\n<1>whole\n')
+  await until(() => harness.messages.includes('whole'))
+  for (const socket of sockets) socket.destroy()
+  await until(async () => (await harness.metric('ingest_syslog_connections')) === 0)
+  assert.equal(
+    await harness.metric('ingest_syslog_dropped_total{reason="connection"}'),
+    await harness.metric(closed),
+  )
   await harness.stop()
 })

@@ -128,8 +128,11 @@ function textOf(message: string): string {
 }
 
 /** Over TCP, to the first listener. */
-export async function openConnection(harness: Harness): Promise<Socket> {
-  const socket = connect(harness.ports[0]!, '127.0.0.1')
+export async function openConnection(
+  harness: Harness,
+  localAddress = '127.0.0.1',
+): Promise<Socket> {
+  const socket = connect({ port: harness.ports[0]!, host: '127.0.0.1', localAddress })
   socket.on('error', () => undefined)
   await once(socket, 'connect')
   return socket
