@@ -87,6 +87,7 @@ export class TcpListener implements Listener {
     })
     // Its place is taken before the handshake, which costs the most.
     const entered = new Map<string, Connection>()
+    let fault = new Error('the client went away')
     server.on('connection', (socket: Socket) => {
       const connection = this.#enter(socket)
       if (connection === undefined) return
@@ -94,13 +95,14 @@ export class TcpListener implements Listener {
       entered.set(key, connection)
       socket.once('close', () => {
         entered.delete(key)
-        connection.closedBefore()
+        if (!connection.tryCloseUnopened()) return
+        this.#parts.counts.refused.add('handshake')
+        this.#parts.onHandshakeFailed(fault)
       })
     })
     server.on('secureConnection', (socket) => this.#open(socket, entered.get(keyOf(socket))))
     server.on('tlsClientError', (cause, socket) => {
-      this.#parts.counts.refused.add('handshake')
-      this.#parts.onHandshakeFailed(cause)
+      fault = cause
       socket.destroy()
     })
     return server
@@ -223,9 +225,14 @@ class Connection implements Place, Contributor {
     clearTimeout(late)
   }
 
-  /** The socket that took the place is closed; what stands on it may have more to read. */
-  closedBefore(): void {
-    if (!this.#isOpen) this.closed()
+  /**
+   * The socket that took the place is closed. False when it was opened: what stands on it may have
+   * more to read, and closes by itself.
+   */
+  tryCloseUnopened(): boolean {
+    if (this.#isOpen || this.#isOver) return false
+    this.closed()
+    return true
   }
 
   closed(isEarly = false): void {
