@@ -3,6 +3,7 @@ import { accessSync, constants } from 'node:fs'
 import { splitHosts } from './store/clickhouse-hosts.ts'
 import { PLACE_NAME } from './store/clickhouse-place.ts'
 import { parsePostgresUrl } from './store/postgres-url.ts'
+import { parseSyslogAddresses } from './syslog-address.ts'
 
 interface OptionBase {
   readonly flag: string
@@ -16,6 +17,8 @@ export type Option =
   | (OptionBase & { readonly kind: 'url'; readonly protocols: readonly string[] })
   /** Of letters, digits, `_` and `-`. */
   | (OptionBase & { readonly kind: 'name' })
+  /** Of syslog; separated by commas, or given again and again. */
+  | (OptionBase & { readonly kind: 'listeners' })
   /** Separated by commas, or `*`. */
   | (OptionBase & { readonly kind: 'origins' })
   | (OptionBase & { readonly kind: 'choice'; readonly choices: readonly string[] })
@@ -29,11 +32,18 @@ export type Option =
 /** Of an option without a bound of its own. */
 export const BYTES_MAX = Number.MAX_SAFE_INTEGER
 
+/** What throws an error that says what is wrong. */
+const PARSERS: Readonly<Partial<Record<Option['kind'], (value: string) => unknown>>> = {
+  postgres: parsePostgresUrl,
+  listeners: parseSyslogAddresses,
+}
+
 /** Why a value cannot be used, as far as `allowed` does not say it. */
 export function whyNot(option: Option, value: string): string | undefined {
-  if (option.kind !== 'postgres') return isAllowed(option, value) ? undefined : ''
+  const parse = PARSERS[option.kind]
+  if (parse === undefined) return isAllowed(option, value) ? undefined : ''
   try {
-    parsePostgresUrl(value)
+    parse(value)
     return undefined
   } catch (cause) {
     return cause instanceof Error ? ` (${cause.message})` : ''
@@ -81,6 +91,8 @@ export function allowed(option: Option): string {
       return 'a name of letters, digits, _ and -, at most 64'
     case 'origins':
       return '* or origins such as https://app.example.com, separated by commas'
+    case 'listeners':
+      return 'URLs such as udp://0.0.0.0:5514?stream=network, separated by commas'
     case 'postgres':
       return 'a URL that starts with postgres:// or postgresql://'
     case 'file':

@@ -7,6 +7,7 @@ import { allowed, BYTES_MAX, type Option, whyNot } from './config-values.ts'
 import { BODY_BYTES_MAX, IN_FLIGHT_BYTES_MAX } from './limits.ts'
 import { splitHosts } from './store/clickhouse-hosts.ts'
 import { redactUrl } from './store/redact-url.ts'
+import { parseSyslogAddresses } from './syslog-address.ts'
 
 /** Age of the oldest waiting block that triggers an insert. */
 export const MATERIALIZE_DELAY_MS_MAX = 2_000
@@ -20,6 +21,8 @@ export interface Config {
   readonly port: number
   /** Undefined: OTLP over gRPC is not listened for. */
   readonly otlpGrpcPort: number | undefined
+  /** URLs of listeners, which `parseSyslogAddresses` reads; undefined: none. */
+  readonly syslog: readonly string[] | undefined
   readonly dataDir: string
   /** Undefined: the embedded server. */
   readonly postgresUrl: string | undefined
@@ -94,6 +97,15 @@ export const OPTIONS = {
     max: 65_535,
     default: 'none: only OTLP over HTTP',
     sentence: 'Port for OTLP logs over gRPC, usually 4317; 0 takes any free one and prints it.',
+  },
+  syslog: {
+    flag: '--syslog',
+    env: 'SLUICE_SYSLOG',
+    kind: 'listeners',
+    default: 'none',
+    sentence:
+      'Listeners for syslog over UDP, TCP and TLS, each of a stream, which is made at the start ' +
+      'when there is none of its name; may be given several times.',
   },
   dataDir: {
     flag: '--data',
@@ -331,7 +343,8 @@ function parseFlags(argv: readonly string[]): Settings | 'help' | 'version' {
     if (value === undefined || value === '' || (equals < 0 && value.startsWith('--'))) {
       throw new ConfigError(`${flag} needs a value: ${allowed(OPTIONS[name])}`)
     }
-    flags.set(name, value)
+    const before = OPTIONS[name].kind === 'listeners' ? flags.get(name) : undefined
+    flags.set(name, before === undefined ? value : `${before},${value}`)
   }
   return flags
 }
@@ -353,7 +366,7 @@ function unknownVariables(env: Readonly<Record<string, string | undefined>>): st
 function checkSetting(option: Option, value: string): void {
   const why = whyNot(option, value)
   if (why === undefined) return
-  const isUrl = option.kind === 'url' || option.kind === 'postgres'
+  const isUrl = ['url', 'postgres', 'listeners'].includes(option.kind)
   const given = isUrl ? redactUrl(value) : `"${value}"`
   const names = `${option.flag} (${option.env})`
   throw new ConfigError(`${names} is ${given}; it must be ${allowed(option)}${why}`)
@@ -368,6 +381,7 @@ function configOf(settings: Settings, warnings: readonly string[]): Config {
     host: text('host'),
     port: integer('port'),
     otlpGrpcPort: optional('otlpGrpcPort'),
+    syslog: syslogOf(settings),
     dataDir: text('dataDir'),
     postgresUrl: settings.get('postgresUrl'),
     ...clusterOf(settings),
@@ -409,6 +423,19 @@ function clusterOf(settings: Settings): Pick<Config, 'clickhouseUrl' | 'clickhou
     throw new ConfigError(`${days.flag} needs ${policy.flag}`)
   }
   return { clickhouseUrl, clickhouseCluster }
+}
+
+function syslogOf(settings: Settings): Config['syslog'] {
+  const text = settings.get('syslog')
+  if (text === undefined) return undefined
+  const needsFiles = parseSyslogAddresses(text).some(({ transport, tls }) => {
+    return transport === 'tls' && tls === undefined
+  })
+  if (needsFiles && !settings.has('tlsCert')) {
+    const { flag } = OPTIONS.syslog
+    throw new ConfigError(`${flag} with tls:// needs --tls-cert and --tls-key, or ?cert=…&key=…`)
+  }
+  return text.split(',')
 }
 
 /** Links are put together with it, and sent to others. */

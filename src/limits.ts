@@ -98,6 +98,23 @@ export const GRPC_WINDOW_BYTES = 256 * KIB
 export const GRPC_CONNECTION_WINDOW_BYTES = MIB
 /** A connection on which nothing comes for so long is closed; clients open another one. */
 export const GRPC_IDLE_MS_MAX = 10 * 60_000
+/** Listeners of syslog; each may hold a queue. */
+export const SYSLOG_LISTENERS_MAX = 16
+/** A message of syslog; what is longer is cut, and says so. */
+export const SYSLOG_MESSAGE_BYTES_MAX = 64 * KIB
+/** Read by a listener and not committed: then TCP is not read, and datagrams are dropped. */
+export const SYSLOG_QUEUE_BYTES_MAX = 8 * MIB
+/** The same of one connection, which is not read meanwhile; others are. */
+export const SYSLOG_CONNECTION_BYTES_MAX = 4 * MIB
+/** Connections of syslog, all listeners together, and of them those from one address. */
+export const SYSLOG_CONNECTIONS_MAX = 1_000
+export const SYSLOG_ADDRESS_CONNECTIONS_MAX = 250
+/** Halves of messages, of all connections together; past it, whose half would grow is closed. */
+export const SYSLOG_HALVES_BYTES_MAX = 16 * MIB
+/** When there are too many connections, one that said nothing for so long gives its place. */
+export const SYSLOG_IDLE_MS_MAX = 5 * 60_000
+/** How long a connection may take for its TLS handshake. */
+export const SYSLOG_HANDSHAKE_MS_MAX = 10_000
 
 /** Streams whose budgets are in memory; past it those in no debt start anew. */
 export const BUDGET_STREAMS_MAX = 65_536

@@ -10,7 +10,9 @@ import { test } from 'node:test'
 import { type Config, ConfigError, OPTIONS, parseConfig } from '../src/config.ts'
 import { helpText } from '../src/config-help.ts'
 import { allowed, type Option } from '../src/config-values.ts'
+import { SYSLOG_LISTENERS_MAX } from '../src/limits.ts'
 import { redactUrl } from '../src/store/redact-url.ts'
+import { parseSyslogAddresses } from '../src/syslog-address.ts'
 
 function configOf(argv: string[], env: Record<string, string> = {}): Config {
   const parsed = parseConfig(argv, env)
@@ -25,6 +27,7 @@ test('everything has a default', () => {
     host: '127.0.0.1',
     port: 4800,
     otlpGrpcPort: undefined,
+    syslog: undefined,
     dataDir: './data',
     postgresUrl: undefined,
     clickhouseUrl: undefined,
@@ -76,6 +79,7 @@ test('every option is read from its flag and from its variable', () => {
     host: 'h',
     port: '1',
     otlpGrpcPort: '4',
+    syslog: 'udp://[::1]:514?stream=a,tcp://h:601/?stream=7&timezone=Europe/Berlin',
     dataDir: 'd',
     postgresUrl: 'postgres://h/d',
     clickhouseUrl: 'http://h:8123',
@@ -149,6 +153,25 @@ const WRONG = [
   [['--tls-cert', import.meta.filename], {}, /only --tls-cert is given.*go together/],
   [['--cors-origin', 'https://a.example/'], {}, /"https:\/\/a.example\/"; .*origins such as/],
   [['--cors-origin', 'https://a.example,*'], {}, /origins such as https:\/\/app.example.com/],
+  [['--syslog', 'http://h:1?stream=a'], {}, /each begins with udp:\/\/, tcp:\/\/ or tls:\/\//],
+  [['--syslog', 'udp://u:hush@h:1?stream=a'], {}, /udp:\/\/u:\*\*\*@h:1; .*no user/],
+  [['--syslog', 'udp://h?stream=a'], {}, /HOST:PORT\?stream=NAME/],
+  [['--syslog', 'udp://h:1'], {}, /needs "stream", the id or the name/],
+  [['--syslog', 'udp://h:1?stream=a&tz=x'], {}, /no parameter "tz", but for stream, timezone/],
+  [['--syslog', 'udp://h:1?stream=a&timezone=Mars'], {}, /"timezone" is no name such as/],
+  [['--syslog', 'udp://h:1?stream=a&ca=/x'], {}, /"ca" is for tls:\/\/ only/],
+  [['--syslog', 'tls://h:1?stream=a&ca=/nonexistent'], {}, /"ca" is no file that can be read/],
+  [['--syslog', 'tls://h:1?stream=a'], {}, /needs --tls-cert and --tls-key, or \?cert=…&key=…/],
+  [
+    ['--syslog', `tls://h:1?stream=a&cert=${import.meta.filename}`],
+    {},
+    /"cert" and "key" go together/,
+  ],
+  [
+    Array.from({ length: SYSLOG_LISTENERS_MAX + 1 }, (_, n) => `--syslog=udp://h:${n}?stream=a`),
+    {},
+    /there may be 16 listeners \(SYSLOG_LISTENERS_MAX\)/,
+  ],
   [[], { SLUICE_TLS_KEY: import.meta.filename }, /only --tls-key is given/],
 ] as const
 
@@ -166,6 +189,25 @@ for (const [argv, env, message] of WRONG) {
     )
   })
 }
+
+test('listeners of syslog may be given again and again', () => {
+  const url = 'udp://0.0.0.0:5514?stream=network'
+  const other = 'tls://[::]:6514?stream=12'
+  const file = import.meta.filename
+  const certificate = [`--tls-cert=${file}`, `--tls-key=${file}`]
+  const config = configOf(['--syslog', url, `--syslog=${other}&ca=${file}`, ...certificate])
+  assert.deepEqual(config.syslog, [url, `${other}&ca=${file}`])
+  assert.deepEqual(parseSyslogAddresses(config.syslog!)[1], {
+    transport: 'tls',
+    host: '::',
+    port: 6514,
+    stream: '12',
+    timeZone: 'UTC',
+    tls: undefined,
+    caFile: file,
+  })
+  assert.deepEqual(configOf([], { SLUICE_SYSLOG: url }).syslog, [url])
+})
 
 test('an unknown SLUICE_ variable is warned about', () => {
   const { warnings } = configOf([], { SLUICE_PROT: '1', OTHER: '2' })

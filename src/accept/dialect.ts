@@ -109,4 +109,6 @@ export interface Arrival {
   /** As HTTP names it; empty when it is not compressed. */
   readonly contentEncoding: string
   readonly idempotencyKey: PresentedKey | undefined
+  /** How many events the body has, where that is known before it is judged. */
+  readonly events?: number
 }

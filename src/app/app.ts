@@ -27,6 +27,7 @@ import { quarantineIn } from '../pool/quarantine.ts'
 import { prometheusRoutes } from '../prometheus/prometheus-routes.ts'
 import { ingestNeedsAllCores } from '../read/lanes.ts'
 import { serveRoutes } from '../serve/routes.ts'
+import { parseSyslogAddresses } from '../syslog-address.ts'
 import { Health } from '../telemetry/health.ts'
 import type { Log } from '../telemetry/log.ts'
 import { Metrics } from '../telemetry/metrics.ts'
@@ -102,11 +103,15 @@ interface Starting extends LoadedEngine, AppEvents {
   readonly stopAll: () => Promise<void>
 }
 
-async function assertPortsFree({ host, port, otlpGrpcPort }: Config): Promise<void> {
+async function assertPortsFree({ host, port, otlpGrpcPort, syslog }: Config): Promise<void> {
   await assertCanListen(host, port)
-  if (otlpGrpcPort === undefined) return
-  const options = '--host and --otlp-grpc-port (SLUICE_HOST, SLUICE_OTLP_GRPC_PORT)'
-  await assertCanListen(host, otlpGrpcPort, options)
+  if (otlpGrpcPort !== undefined) {
+    const options = '--host and --otlp-grpc-port (SLUICE_HOST, SLUICE_OTLP_GRPC_PORT)'
+    await assertCanListen(host, otlpGrpcPort, options)
+  }
+  for (const { transport, host, port } of parseSyslogAddresses(syslog ?? [])) {
+    if (transport !== 'udp') await assertCanListen(host, port, '--syslog (SLUICE_SYSLOG)')
+  }
 }
 
 async function start(context: Context, { engine, onStarting, stopAll }: Starting): Promise<App> {

@@ -11,12 +11,13 @@ import type { IngestDeps } from '../accept/request/ingest.ts'
 import { preflightRoutes } from '../accept/request/preflight-routes.ts'
 import { agentIngest } from '../accept/surfaces/agent/agent-ingest.ts'
 import { SURFACES } from '../accept/surfaces/all-surfaces.ts'
-import type { SurfaceParts } from '../accept/surfaces/surface.ts'
 import type { Route } from '../http/exchange.ts'
 import { InFlight } from '../http/in-flight.ts'
 import type { IngestEvents } from '../model/batch/agent-events.ts'
 import type { StreamId } from '../model/stream.ts'
 import type { WorkerPool } from '../pool/pool.ts'
+import { streamNamed } from '../read/stream-named.ts'
+import type { ControlStore } from '../store/control/control-store.ts'
 import type { TailHub } from '../tail/tail-hub.ts'
 import type { Cell } from './cell.ts'
 import type { Context } from './context.ts'
@@ -30,13 +31,13 @@ export async function startIngest(
     readonly cell: Cell
     readonly credentials: CredentialCache
     readonly findKeyOwners: RefusalStore['findOwners']
-    readonly streams: Pick<SurfaceParts, 'findStream'>
+    readonly control: ControlStore
     readonly isStopping: () => boolean
     readonly tails: Pick<TailHub, 'tailQueriesFor'>
   },
 ): Promise<{ readonly routes: Route[]; readonly ingestByAgent: IngestEvents }> {
   const { config, log, metrics, stoppers } = context
-  const { cell, credentials, streams, isStopping } = parts
+  const { cell, credentials, control, isStopping } = parts
   const { idempotency } = cell
   const caps = await startStorageCaps(context, cell)
   const inFlight = new InFlight(config.inFlightBytesMax)
@@ -67,9 +68,14 @@ export async function startIngest(
     onFault: (cause) => log.error({ err: cause }, 'an ingest request failed'),
   }
   const routes: Route[] = []
+  const findStream = (id: StreamId) => control.findStream(id)
+  const findOrMakeStream = (wanted: string) => {
+    return streamNamed(control, wanted, ({ streamId, name }) => {
+      log.info({ stream: streamId, name }, 'a stream was made, as an option names it')
+    })
+  }
   for (const open of SURFACES) {
-    const findStream = (id: StreamId) => streams.findStream(id)
-    const surface = await open({ deps, config, log, findStream })
+    const surface = await open({ deps, config, log, metrics, findStream, findOrMakeStream })
     routes.push(...surface.routes)
     if (surface.stop !== undefined) stoppers.push(surface.stop)
   }

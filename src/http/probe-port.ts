@@ -54,7 +54,8 @@ const REASONS: Readonly<Record<string, string>> = {
   EADDRNOTAVAIL: 'this machine has no such address',
 }
 
-function failureOf(host: string, port: number, cause: unknown): string {
+/** What node says of an address that cannot be listened on, for people. */
+export function failureOf(host: string, port: number, cause: unknown): string {
   const { code, message } = cause as NodeJS.ErrnoException
   return `cannot listen on ${host}:${port}: ${REASONS[code ?? ''] ?? code ?? message}`
 }

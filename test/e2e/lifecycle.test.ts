@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync, statSync } from 'node:fs'
 import { request } from 'node:https'
-import { createServer } from 'node:net'
+import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -35,7 +35,9 @@ describe('one service', () => {
   let api: Api
 
   before(async () => {
-    service = await Service.start({ dataDir })
+    const syslog = ['--syslog', 'tcp://127.0.0.1:0?stream=network', '--syslog']
+    const args = [...syslog, 'udp://127.0.0.1:0?stream=1']
+    service = await Service.start({ dataDir, args })
     api = new Api(service)
   })
 
@@ -148,6 +150,10 @@ describe('one service', () => {
     t.after(() => load.stop())
     load.start()
     await sleep(1_000)
+    const [, port, streamId = ''] =
+      /"port":(\d+),"stream":(\d+).*is listened/.exec(service.output) ?? []
+    const syslog = connect(Number(port), '127.0.0.1').on('error', () => undefined)
+    syslog.write(`${'<13>a line\n'.repeat(1_000)}<13>half a line`)
     const unfinished = await RawClient.connect(service.port)
     const { id, key } = await api.createStream()
     const asked = { 'content-type': NDJSON_TYPE, 'idempotency-key': 'before' }
@@ -173,6 +179,7 @@ describe('one service', () => {
     assert.deepEqual((await api.page(id)).events[0]?.payload, { late: 1 })
     const found = await api.rest(`/v1/streams/${id}/search`, 'POST', { query: 'late:1' })
     assert.equal((JSON.parse(found) as EventPage).events.length, 1)
+    assert.equal((await api.usage(streamId)).events, 1_001)
     const again = await api.ingest(key, '{"a":1}\n{"b":', asked)
     assert.deepEqual([again.status, again.text], [200, first.text])
     assert.equal((await api.usage(id)).events, 2)

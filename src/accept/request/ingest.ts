@@ -222,14 +222,14 @@ class Ingest {
     if (error.code === 'internal') this.#deps.onFault(error)
     const status = responder.refuse(error, report)
     this.#deps.meter.onReply(dialect.surface, status)
-    const { sender, contentLength } = this.#arrival
+    const { sender, contentLength, events } = this.#arrival
     this.#deps.meter.onRefused({
       streamId: this.#streamId,
       keyId: this.#keyId,
       presented: typeof sender === 'string' ? sender : '',
       error,
       reason: dialect.refusalReason ?? error.code,
-      events: report && report.accepted + report.rejected,
+      events: report === undefined ? events : report.accepted + report.rejected,
       bytes: contentLength || this.#receivedBytes,
     })
   }

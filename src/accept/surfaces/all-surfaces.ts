@@ -6,6 +6,7 @@ import { nativeSurface } from './native/native.ts'
 import { otlpGrpcSurface } from './otlp/grpc/otlp-grpc.ts'
 import { otlpSurface } from './otlp/otlp.ts'
 import type { Surface } from './surface.ts'
+import { syslogSurface } from './syslog/syslog.ts'
 
 export const SURFACES: readonly Surface[] = [
   nativeSurface,
@@ -14,4 +15,5 @@ export const SURFACES: readonly Surface[] = [
   otlpGrpcSurface,
   lokiSurface,
   hecSurface,
+  syslogSurface,
 ]

@@ -117,6 +117,16 @@ export class ControlStore {
     return rows[0] && toStream(rows[0])
   }
 
+  /** The live ones of this name, of any owner; two at most. */
+  async findStreamsNamed(name: string): Promise<Stream[]> {
+    const { rows } = await this.#postgres.query<StreamRow>(
+      `SELECT ${STREAM_COLUMNS} FROM streams WHERE deleted_at IS NULL AND name = $1
+       ORDER BY stream_id LIMIT 2`,
+      [name],
+    )
+    return rows.map(toStream)
+  }
+
   /** Those of `streamIds` that are live, by their ids. */
   async findStreams(streamIds: readonly StreamId[]): Promise<Stream[]> {
     const { rows } = await this.#postgres.query<StreamRow>(
