@@ -7,6 +7,7 @@ import { may, mayChangeStreams } from '../base/rights.ts'
 import { go, href, route, setParams } from '../base/route.ts'
 import { findStream, streams } from '../base/stream.ts'
 import type { ViewInfo } from '../base/view.ts'
+import { ChangesPanel } from '../changes/changes-panel.tsx'
 import { AddColumn } from '../events/add-column.tsx'
 import { EventTable } from '../events/event-table.tsx'
 import { type ListActs, ListTools, moreErrors } from '../events/list-tools.tsx'
@@ -21,7 +22,7 @@ import { ShareButton } from '../share/share.tsx'
 import { OpenedView, useOpenedView } from '../views/opened-view.tsx'
 import { SaveView } from '../views/save-view.tsx'
 import { AnswerNote } from './answer-note.tsx'
-import { ask } from './ask.ts'
+import { ask, readPath } from './ask.ts'
 import { ClockSwitch } from './clock-switch.tsx'
 import { type CountedAsk, type Histogram as Counts, useHistogram } from './counted.ts'
 import { EventLoader, type Gap } from './event-list.ts'
@@ -75,6 +76,15 @@ export function ExploreScreen() {
       <OpenedView opened={opened} />
       <CountsByTime counts={counts} isLive={isLive} told={told} />
       {isGrouped && <Groups counted={counted} total={total} onClose={closeGroups} />}
+      {params.get('explain') === '1' && (
+        <ChangesPanel
+          path={readPath(current, 'compare')}
+          {...{ query, clock, isAsked }}
+          window={{ from, to }}
+          askKey={key}
+          onClose={closeChanges}
+        />
+      )}
       {liveFailure.value !== undefined && <Failure text={liveFailure.value} />}
       <div class="explore-body">
         <Facets counted={counted} total={total} told={told} />
@@ -160,6 +170,19 @@ function Bar({ turn, isGrouped, isAsked, opened, saves }: BarProps) {
       </button>
       <button
         type="button"
+        id="explain"
+        aria-expanded={route.value.params.get('explain') === '1'}
+        title="What is different in this range from before"
+        onClick={() => {
+          if (route.value.params.get('explain') === '1') closeChanges()
+          else setParams({ explain: '1' }, 'keep')
+        }}
+      >
+        <span aria-hidden="true">{'Δ '}</span>
+        Explain
+      </button>
+      <button
+        type="button"
         disabled={streamId === undefined || !may('streams:write')}
         title={saveTitle(streamId)}
         onClick={() => {
@@ -202,6 +225,10 @@ function alertAddress(): string {
   const { streamId, params } = route.value
   const asked = ['q', 'by', 'fn', 'of'].map((name) => [name, params.get(name) ?? undefined])
   return href('alerts', streamId, { edit: 'new', ...Object.fromEntries(asked) })
+}
+
+function closeChanges(): void {
+  setParams({ explain: undefined, against: undefined }, 'keep')
 }
 
 /** With what was chosen in them. */

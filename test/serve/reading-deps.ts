@@ -29,6 +29,7 @@ export function readingDeps(postgres: Postgres, clickhouse: ClickHouse) {
     openStreams,
     runAggregate: aggregates.run.bind(aggregates),
     runFacets: facets.run.bind(facets),
+    compareTotal: aggregates.run.bind(aggregates),
     compareKinds: compared.kinds.bind(compared),
     compareValues: compared.count.bind(compared),
     compareMasks: compared.masks.bind(compared),

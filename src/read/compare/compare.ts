@@ -40,7 +40,7 @@ import { keysWithin, NARROWED_MAX, type Narrowed, narrow, valueKey } from './nar
 export interface CompareDeps {
   readonly openStreams: OpenStreams
   /** `AggregateStore`'s. */
-  readonly runAggregate: (task: AggregateTask, signal?: AbortSignal) => Promise<AggregateResult>
+  readonly compareTotal: (task: AggregateTask, signal?: AbortSignal) => Promise<AggregateResult>
   /** `CompareStore`'s. */
   readonly compareKinds: (task: KindsTask, signal?: AbortSignal) => Promise<readonly FieldKinds[]>
   readonly compareValues: (task: ValuesTask, signal?: AbortSignal) => Promise<readonly ValueCount[]>
@@ -188,7 +188,7 @@ class Comparing {
   /** How many events, and how many rows were read to count them. */
   async #total({ fromNs, toNs, query }: ComparedEvents) {
     const { streams, observed, signal } = this.#scope
-    const { total, stats } = await this.#deps.runAggregate(
+    const { total, stats } = await this.#deps.compareTotal(
       {
         ...{ streams, fromNs, toNs, query, timeBasis: this.#request.timeBasis },
         ...(observed && { observed }),
