@@ -112,6 +112,8 @@ async function fillRange(
   })
   const corpusFile = join(directory, 'corpus.ndjson')
   writeFileSync(corpusFile, lines.join('\n'))
+  // Making lines held up what tells of connections that were closed.
+  await sleep(POLL_MS)
   const before = (await countStored(service, [stream])).projectionEvents
   const from = new Date().toISOString()
   const load = { ...loadOf(service, stream, corpusFile), eventsMax: events }

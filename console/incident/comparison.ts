@@ -2,17 +2,13 @@
 import { callJson } from '../base/api.ts'
 import { type Ask, readMembers, readPath } from '../explore/ask.ts'
 
-interface Side {
-  readonly count: number
-  readonly rate: number
-}
-
 export interface Finding {
   /** In plain words. */
   readonly text: string
   readonly direction: 'more' | 'fewer'
   /** Of just these events. */
   readonly query: string
+  readonly window: { readonly count: number }
   /** Where the finding is of one stream of several. */
   readonly stream: string | null
   /** Other conditions that are true for nearly the same events. */
@@ -21,8 +17,10 @@ export interface Finding {
 }
 
 export interface Comparison {
+  /** What it was compared with. */
+  readonly baseline: { readonly from: string; readonly to: string }
   readonly findings: readonly Finding[]
-  readonly whole: { readonly text: string; readonly window: Side; readonly baseline: Side }
+  readonly whole: { readonly text: string }
   readonly looked_at: { readonly events: number; readonly fields: readonly string[] }
   readonly left_out: { readonly fields: number; readonly names: readonly string[] }
   readonly estimated: boolean

@@ -1,7 +1,7 @@
 /** What is different in the range from before, the most telling first. In the address as `against`. */
 import { visibleLine } from '../../src/language/visible-text.ts'
 import { formatCount, formatEvents, formatOf } from '../base/format.ts'
-import { go, href, route, setParams } from '../base/route.ts'
+import { href, route, setParams } from '../base/route.ts'
 import { reasonText } from '../explore/answer-note.tsx'
 import { type AnswerState, readState } from '../explore/answer-state.ts'
 import {
@@ -41,7 +41,7 @@ function Found({ found }: { found: Comparison }) {
       </p>
       <ol class="findings">
         {findings.map((finding) => (
-          <FindingRow key={finding.text} finding={finding} />
+          <FindingRow key={finding.text} finding={finding} found={found} />
         ))}
       </ol>
     </>
@@ -69,13 +69,8 @@ function Worth({ found, state }: { found: Comparison; state: AnswerState }) {
   )
 }
 
-function FindingRow({ finding }: { finding: Finding }) {
-  const { text, direction, query, stream, same, also } = finding
-  const look = () => {
-    if (stream === null) return setParams({ q: query })
-    const { params } = route.value
-    go(href('explore', stream, { ...Object.fromEntries(params), q: query }))
-  }
+function FindingRow({ finding, found }: { finding: Finding; found: Comparison }) {
+  const { text, direction, query, same, also } = finding
   return (
     <li>
       <span class="sign" aria-hidden="true">
@@ -86,9 +81,9 @@ function FindingRow({ finding }: { finding: Finding }) {
         <Others says="the same events" conditions={same} />
         <Others says="changed with it" conditions={also} />
       </span>
-      <button type="button" class="small" title={visibleLine(query)} onClick={look}>
+      <a title={visibleLine(query)} href={addressOf(finding, found)}>
         Only these
-      </button>
+      </a>
     </li>
   )
 }
@@ -101,4 +96,13 @@ function Others({ says, conditions }: { says: string; conditions: readonly strin
       · {says}: <bdi>{conditions.map(visibleLine).join(', ')}</bdi>
     </span>
   )
+}
+
+/** Of its events: what is gone was there before. */
+function addressOf({ query, stream, window: { count } }: Finding, found: Comparison): string {
+  const { streamId, params } = route.value
+  const { from, to } = found.baseline
+  const range = count === 0 ? { from, to } : {}
+  const kept = { ...Object.fromEntries(params), live: undefined, view: undefined }
+  return href('explore', stream ?? streamId, { ...kept, ...range, q: query })
 }

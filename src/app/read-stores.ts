@@ -54,6 +54,7 @@ export function openReadStores(
   const states = watch.watchAll('catalog', new ReadStateStore(postgres))
   const facets = watch.watchAll('facets', new FacetsStore(reads.clickhouse, tables))
   const compared = watch.watchAll('compare', new CompareStore(reads.clickhouse, tables))
+  const totals = watch.watchAll('compare', new AggregateStore(reads.clickhouse, tables))
   const facetCounts = new AggregateStore(reads.clickhouse, tables)
   const explaining = watch.watchAll('explain', new ExplainStore(reads.clickhouse, tables))
   const values = watch.watchAll('values', new ValueStore(reads.clickhouse, tables))
@@ -82,6 +83,7 @@ export function openReadStores(
     patterns: watch.watchAll('aggregate', new PatternsStore(reads.clickhouse, tables)),
     runAggregate: aggregates.run.bind(aggregates),
     runFacets: facets.run.bind(facets),
+    compareTotal: totals.run.bind(totals),
     compareKinds: compared.kinds.bind(compared),
     compareValues: compared.count.bind(compared),
     compareMasks: compared.masks.bind(compared),

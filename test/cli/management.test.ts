@@ -59,6 +59,28 @@ test('query: buckets go by the clock; where a group has no event it has no row',
   assert.equal(csv, `rare,count\r\n,3\r\n${BIG},1\r\n`)
 })
 
+test('compare: what is new, with a query for it, and what the range is compared to', async () => {
+  const { id, key } = await api.createStream({ name: `compared ${Date.now()}` })
+  const lines = Array.from({ length: 80 }, (_, n) => {
+    const timestamp = `2026-03-01T1${n % 2}:${10 + (n % 50)}:00Z`
+    return JSON.stringify({ timestamp, route: `/${n % 4}`, ...(n % 2 && { failed: 'disk' }) })
+  })
+  assert.equal((await api.ingest(key, lines.join('\n'))).status, 200)
+  await api.untilProjected(id)
+  const range = ['--from', '2026-03-01T11:00:00Z', '--to', '2026-03-01T12:00:00Z']
+  const { code, out, err } = await cli.run(['compare', id, ...range])
+  assert.equal(code, 0, err)
+  const [text, query] = out.split('\n')
+  assert.match(text!, /^failed="disk" is new: 40 events, 0 before/)
+  assert.equal(query, '  failed="disk"')
+  assert.match(err, /about as many events as before/)
+  const json = JSON.parse(await said('compare', id, ...range, '--json', '-n', '1'))
+  assert.equal(json.findings.length, 1)
+  const same = ['--baseline', '2026-03-01T11:00:00Z..2026-03-01T12:00:00Z']
+  assert.equal((await cli.run(['compare', id, ...range, ...same])).code, 1, 'nothing found')
+  assert.equal((await cli.run(['compare', id, '--baseline', 'soon'])).code, 2)
+})
+
 test('schema: types, shares and samples, some of them by a part of the path', async () => {
   const all = (await said('schema', stream.id, ...THEN)).split('\n')
   assert.match(all[0]!, /^FIELD +TYPES +SHARE +LAST SEEN +SAMPLES$/)

@@ -31,6 +31,7 @@ export function readingDeps(postgres: Postgres, clickhouse: ClickHouse) {
     patterns: new PatternsStore(clickhouse, tables),
     runAggregate: aggregates.run.bind(aggregates),
     runFacets: facets.run.bind(facets),
+    compareTotal: aggregates.run.bind(aggregates),
     compareKinds: compared.kinds.bind(compared),
     compareValues: compared.count.bind(compared),
     compareMasks: compared.masks.bind(compared),

@@ -24,6 +24,8 @@ export interface Comparison {
   /** How many of them, on both sides together. */
   readonly values: number
   readonly leftOut: readonly FieldRef[]
+  /** Fields that were not even looked into. */
+  readonly more: number
 }
 
 /** A change of all events by less is not told. */
@@ -57,7 +59,10 @@ export function compareJson(
       values,
       fields: fields.slice(0, FIELDS_TOLD_MAX).map(nameOf),
     },
-    left_out: { fields: leftOut.length, names: leftOut.slice(0, FIELDS_TOLD_MAX).map(nameOf) },
+    left_out: {
+      fields: leftOut.length + comparison.more,
+      names: leftOut.slice(0, FIELDS_TOLD_MAX).map(nameOf),
+    },
     estimated: isSampled,
     ...honestMembers({ ...honesty, isSampled }),
     stats: { elapsed_ms: Math.round(elapsedMs * 10) / 10 },

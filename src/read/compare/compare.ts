@@ -34,13 +34,14 @@ import { chooseFindings, type Finding, MaskedEvents, telling } from './choose-fi
 import { type Comparison, compareJson } from './compare-answer.ts'
 import type { ComparedEvents, CompareRequest } from './compare-request.ts'
 import { findCandidates, tellsSidesApart } from './find-candidates.ts'
+import { areApart, oneInOf, oneInOfFinding, type Total, type Totals } from './granules-read.ts'
 import { EVENTS_MIN, type Scale } from './judge-change.ts'
 import { keysWithin, NARROWED_MAX, type Narrowed, narrow, valueKey } from './narrow-findings.ts'
 
 export interface CompareDeps {
   readonly openStreams: OpenStreams
   /** `AggregateStore`'s. */
-  readonly runAggregate: (task: AggregateTask, signal?: AbortSignal) => Promise<AggregateResult>
+  readonly compareTotal: (task: AggregateTask, signal?: AbortSignal) => Promise<AggregateResult>
   /** `CompareStore`'s. */
   readonly compareKinds: (task: KindsTask, signal?: AbortSignal) => Promise<readonly FieldKinds[]>
   readonly compareValues: (task: ValuesTask, signal?: AbortSignal) => Promise<readonly ValueCount[]>
@@ -51,23 +52,13 @@ export interface CompareDeps {
   readonly nowMs: () => number
 }
 
-/** Past so many events of both sides some granules stand for all, to find candidates. */
-export const COMPARED_EVENTS_MAX = 800_000
-/**
- * Where events are few among many others, granules are read for the sake of some events each: then
- * of so many rows some are left out, too, as long as there are so many events.
- */
-const READ_ROWS_MAX = 4 * COMPARED_EVENTS_MAX
-const FEW_EVENTS = 20_000
-/** The same of a finding: which value its events have in common shows by some. */
-const LOOKED_INTO_ROWS = 400_000
-const FEW_OF_FINDING = 200
 /** Events whose fields show which of these have few values. */
 const LOOKED_INTO_EVENTS = 40_000
 const VALUES_MAX = 1_000
-/** Conditions that are looked at together; with fewer where these have too many combinations. */
+/** Of events that stand for more. */
+const SAMPLED_MIN = 3
+/** Conditions that are looked at together; a third where these have too many combinations. */
 const CONDITIONS_MAX = 30
-const CONDITIONS_LEAST = 10
 /** Candidates with the same counts are most likely about the same events: a few tell as much. */
 const EQUALS_MAX = 3
 /** Parts of a range: how much a value varies in the baseline shows by these. */
@@ -124,19 +115,16 @@ class Comparing {
     const [now, then] = await Promise.all([this.#total(this.#request), this.#total(baseline)])
     const [window, before] = [now.events, then.events]
     const events = { window, baseline: before }
-    const all = window + before
-    const rows = Math.max(all, now.rows + then.rows)
+    const rows = Math.max(window + before, now.rows + then.rows)
     const seconds = {
       window: secondsOf(this.#request, this.#request, this.#scope.asOfMs),
       baseline: secondsOf(baseline, this.#request, this.#scope.asOfMs),
     }
     const nothing = { findings: [], events, seconds, lookedAt: { window: 0, baseline: 0 } }
-    if (window === 0 || before === 0) return { ...nothing, fields: [], values: 0, leftOut: [] }
-    const { keys, leftOut } = await this.#keys(events)
-    const few = Math.min(rows / READ_ROWS_MAX, all / FEW_EVENTS)
-    const oneIn = Math.max(1, Math.round(Math.max(all / COMPARED_EVENTS_MAX, few)))
-    const values = await this.#values(keys, events, oneIn)
-    const sampled = oneIn === 1 ? events : totalsOf(keys, values)
+    const none = { fields: [], values: 0, leftOut: [], more: 0 }
+    if (window === 0 || before === 0) return { ...nothing, ...none }
+    const { keys, leftOut, more } = await this.#keys(events)
+    const { values, sampled, oneIn } = await this.#values(keys, events, { now, then })
     const spans = this.#request.isByQuery ? events : seconds
     const rough: Scale = {
       events: sampled,
@@ -146,13 +134,17 @@ class Comparing {
         baseline: (spans.baseline * sampled.baseline) / before,
       },
       tests: values.length,
-      eventsMin: Math.max(3, Math.ceil(EVENTS_MIN / oneIn)),
+      eventsMin: Math.max(SAMPLED_MIN, Math.ceil(EVENTS_MIN / oneIn.window)),
     }
     const { candidates, everNew } = findCandidates(keys, values, rough, this.#mayBeString)
     const chosen = this.#request.isByQuery
       ? candidates.filter((candidate) => !tellsSidesApart(candidate, sampled))
       : candidates
-    const exact = await this.#exactly(fewAlike(chosen), { spans, tests: values.length })
+    const of = { spans, tests: values.length }
+    const exact =
+      chosen.length > 0
+        ? await this.#exactly(fewAlike(chosen), of)
+        : { findings: [], scale: { ...of, events } }
     const findings = await this.#narrow(exact.findings, { keys, values, rows, scale: exact.scale })
     const compared = new Set(keys.map(({ field }) => JSON.stringify(field)))
     return {
@@ -163,6 +155,7 @@ class Comparing {
       fields: [...compared].map((text) => JSON.parse(text) as FieldRef),
       values: values.length,
       leftOut: [...leftOut, ...everNew],
+      more,
     }
   }
 
@@ -185,10 +178,9 @@ class Comparing {
     return { streams, timeBasis, window, baseline, ...(observed && { observed }) }
   }
 
-  /** How many events, and how many rows were read to count them. */
-  async #total({ fromNs, toNs, query }: ComparedEvents) {
+  async #total({ fromNs, toNs, query }: ComparedEvents): Promise<Total> {
     const { streams, observed, signal } = this.#scope
-    const { total, stats } = await this.#deps.runAggregate(
+    const { total, stats } = await this.#deps.compareTotal(
       {
         ...{ streams, fromNs, toNs, query, timeBasis: this.#request.timeBasis },
         ...(observed && { observed }),
@@ -211,24 +203,34 @@ class Comparing {
     const known = asked ? { fields: asked.filter(isPath), more: 0 } : knownFields(streams)
     const labels = asked ? asked.filter((field) => !isPath(field)) : labelsOf(streams)
     const { fields } = known
-    const oneIn = Math.floor((events.window + events.baseline) / LOOKED_INTO_EVENTS)
+    const all = Math.floor((events.window + events.baseline) / LOOKED_INTO_EVENTS)
+    const oneIn = { window: all, baseline: all }
     const task = { ...this.#sides, timeoutMs: this.#leftMs, oneIn, fields }
     const kinds = fields.length === 0 ? [] : await this.#deps.compareKinds(task, signal)
     const keys = chooseKeys(labels, fields, kinds, asked !== undefined)
     const chosen = new Set(keys.map(({ field }) => JSON.stringify(field)))
     const leftOut = fields.filter((field) => !chosen.has(JSON.stringify(field)))
-    return { keys, leftOut }
+    return { keys, leftOut, more: known.more }
   }
 
-  #values(keys: readonly CompareKey[], events: BothCounts, oneIn: number) {
-    const { signal } = this.#scope
-    const task: ValuesTask = {
-      ...{ ...this.#sides, timeoutMs: this.#leftMs, oneIn, keys },
-      limit: VALUES_MAX,
-      eventsMin: Math.max(1, Math.ceil(EVENTS_MIN / 2 / oneIn)),
-      baselineTimes: events.baseline / events.window,
+  /** Of some events where there are many; of all where some are none of a side. */
+  async #values(keys: readonly CompareKey[], events: BothCounts, { now, then }: Totals) {
+    const wanted = { window: oneInOf(now), baseline: oneInOf(then) }
+    const least = Math.min(wanted.window, wanted.baseline)
+    const chosen = areApart(this.#request) ? wanted : { window: least, baseline: least }
+    for (const oneIn of [chosen, { window: 1, baseline: 1 }]) {
+      const task: ValuesTask = {
+        ...{ ...this.#sides, timeoutMs: this.#leftMs, oneIn, keys },
+        limit: VALUES_MAX,
+        eventsMin: Math.max(1, Math.ceil(EVENTS_MIN / 2 / Math.max(oneIn.window, oneIn.baseline))),
+        baselineTimes: events.baseline / events.window,
+      }
+      const values = await this.#deps.compareValues(task, this.#scope.signal)
+      const isAll = oneIn.window === 1 && oneIn.baseline === 1
+      const sampled = isAll ? events : totalsOf(keys, values)
+      if (sampled.window > 0 && sampled.baseline > 0) return { values, sampled, oneIn }
     }
-    return this.#deps.compareValues(task, signal)
+    throw new Error('all events are none')
   }
 
   /** Their findings, by exact counts. */
@@ -250,7 +252,7 @@ class Comparing {
     }
     const task = { ...this.#sides, timeoutMs: this.#leftMs, conditions, slots: SLOTS }
     const groups = await this.#deps.compareMasks(task, this.#scope.signal)
-    if (groups === undefined) return this.#exactly(candidates, of, CONDITIONS_LEAST)
+    if (groups === undefined) return this.#exactly(candidates, of, Math.floor(most / 3))
     const masked = new MaskedEvents(groups)
     const events = masked.all
     // Of a window up to now there may be more events than there were at first.
@@ -290,19 +292,19 @@ class Comparing {
     const within = keysWithin(finding, keys)
     if (own === undefined || within.length === 0) return { within: [], pair: undefined }
     const { window, baseline } = finding.counts
-    const few = Math.max(window, baseline) / FEW_OF_FINDING
-    const oneIn = Math.max(1, Math.floor(Math.min(rows / LOOKED_INTO_ROWS, few)))
+    const all = oneInOfFinding(finding.counts, rows)
     const task: ValuesTask = {
       ...narrowed(this.#sides, own),
-      ...{ timeoutMs: this.#leftMs, oneIn, keys: within, limit: VALUES_MAX },
-      eventsMin: Math.max(1, Math.ceil(EVENTS_MIN / 2 / oneIn)),
+      ...{ timeoutMs: this.#leftMs, keys: within, limit: VALUES_MAX },
+      oneIn: { window: all, baseline: all },
+      eventsMin: Math.max(1, Math.ceil(EVENTS_MIN / 2 / all)),
       baselineTimes: Math.max(baseline, 1) / Math.max(window, 1),
     }
     const counts = await this.#deps.compareValues(task, this.#scope.signal)
     const side = finding.change.isMore ? 'window' : 'baseline'
-    const all = totalsOf(keys, values)[side]
+    const events = totalsOf(keys, values)[side]
     const shares = new Map(
-      values.map((value) => [valueKey(keys[value.key]!.field, value), value[side] / all]),
+      values.map((value) => [valueKey(keys[value.key]!.field, value), value[side] / events]),
     )
     const looked = { keys: within, values: counts }
     return narrow(finding, looked, shares, { ...scale, mayBeString: this.#mayBeString })

@@ -266,6 +266,35 @@ test('a search in all streams names the stream of each event', async () => {
   assert.ok(named.includes(stream.id), 'groups are ids, which "streams" names')
 })
 
+test('explain_change tells what is new in at most 4,000 characters, with queries', async () => {
+  const changed = await api.createStream({ name: 'changed' })
+  const at = (minute: number) => `2026-03-01T1${minute < 60 ? 0 : 1}:${10 + (minute % 50)}:00Z`
+  const line = (minute: number, more: object) => JSON.stringify({ timestamp: at(minute), ...more })
+  const lines = Array.from({ length: 400 }, (_, n) => {
+    const minute = (n % 2) * 60 + (n % 50)
+    return line(minute, { service: 'steady', route: `/${n % 4}` })
+  })
+  for (let job = 0; job < 20; job++) {
+    const more = { service: 'jobs', job: `${job}-${'long '.repeat(40)}` }
+    for (let n = 0; n < 15; n++) lines.push(line(60 + n, more))
+  }
+  assert.equal((await api.ingest(changed.key, lines.join('\n'))).status, 200)
+  await untilProjected(lines.length, changed.id)
+  const range = { from: '2026-03-01T11:00:00Z', to: '2026-03-01T12:00:00Z' }
+  const asked = { stream: 'changed', ...range, time_basis: 'event_time' }
+  const { text } = await agent.call('explain_change', { ...asked, limit: 30 })
+  assert.ok(text.length <= 4_000, `${text.length} characters`)
+  const told = JSON.parse(text)
+  const [first] = told.findings as Rows
+  assert.match(String(first?.text), /service:jobs is new: 300 events, 0 before/)
+  const query = String(first?.query)
+  const { total } = await agent.json('aggregate', { ...asked, query })
+  assert.equal(total, 300)
+  const byRoute = { ...asked, query: 'service:steady route:/1', fields: ['route'] }
+  const two = await agent.json('explain_change', { ...byRoute, baseline_query: 'route:/2' })
+  assert.deepEqual(two.findings, [])
+})
+
 test('get_event gives the payload byte for byte, and the neighbours', async () => {
   const found = await agent.json('search_events', { stream: stream.id, query: 'message:odd' })
   const { id } = (found.events as Rows)[0]!

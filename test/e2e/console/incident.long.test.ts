@@ -105,7 +105,7 @@ test('what is different in the stretch says it, and shows just these', options, 
   await page.waitForFunction("location.hash.includes('against=yesterday')")
   await page.select('.groups select', 'before')
   await untilShown(page, '_level:error')
-  await page.click('.findings li:first-child button')
+  await page.click('.findings li:first-child a')
   await page.waitForFunction("location.hash.includes('q=')")
   await page.waitForFunction("document.querySelectorAll('.facet:first-of-type li').length === 1")
   await page.keyboard.press('d')

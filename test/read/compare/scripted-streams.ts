@@ -62,7 +62,7 @@ export class ScriptedStreams {
     const compared = new CompareStore(clickhouse, tables)
     this.#deps = {
       openStreams: async () => ({ sources: [this.source], asOfMs: Date.now() }),
-      runAggregate: aggregates.run.bind(aggregates),
+      compareTotal: aggregates.run.bind(aggregates),
       compareKinds: compared.kinds.bind(compared),
       compareValues: compared.count.bind(compared),
       compareMasks: compared.masks.bind(compared),
@@ -105,7 +105,7 @@ export class ScriptedStreams {
   /** Events of a range that a query means. */
   async count(query: string, range: { readonly from: string; readonly to: string }) {
     const request = readAggregateRequest({ query, ...range }, Date.now())
-    const { total } = await this.#deps.runAggregate({ ...request, streams: [this.source] })
+    const { total } = await this.#deps.compareTotal({ ...request, streams: [this.source] })
     return Number(total)
   }
 

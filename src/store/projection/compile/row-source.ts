@@ -40,7 +40,6 @@ import { type CatalogCoverage, eraSql, type Receipt, upToSql } from './learned-s
 import { mergeCatalogs } from './merge-catalogs.ts'
 import { nsBoundSql } from './ns-bound.ts'
 import type { PresentTables } from './projection-tables.ts'
-import { sampleSql } from './sample-sql.ts'
 import { eventScope } from './scope.ts'
 import type { SqlParams } from './sql-params.ts'
 
@@ -77,8 +76,8 @@ export interface RowSourceOptions {
   readonly tail?: (branch: UnionBranch) => string
   /** Events may be counted in whole units of time, where the conditions are of labels only. */
   readonly counts?: Counts
-  /** Only the rows of one granule in so many, the same ones each time. */
-  readonly oneIn?: number
+  /** A condition on columns that cost little, which leaves out most of the rows: read first. */
+  readonly sample?: string
 }
 
 /** Of columns that only count events, by labels and by buckets of time. */
@@ -211,7 +210,7 @@ class RowSource {
     const conditions = [...from.rows, ...this.#rangeSql(), ...this.#removedSql(streams)]
     const selectRows = ({ columns, condition, further, tail }: Part, era: string): LegSql => {
       const isFirst = !/^(true|false)$/.test(condition) && this.#options.query.kind !== 'and'
-      const first = [...this.#sampleSql, ...(isFirst ? [condition] : [])]
+      const first = [this.#options.sample ?? [], isFirst ? condition : []].flat()
       const prewhere = first.length > 0 ? `PREWHERE ${first.join(' AND ')} ` : ''
       const all = [...conditions, era, further, ...(isFirst ? [] : [condition])]
       const where = `WHERE ${all.filter((each) => each !== 'true').join(' AND ')} ${tail}`
@@ -327,10 +326,6 @@ class RowSource {
     const toMs = Number((clampNs(toNs) + NS_PER_MS - 1n) / NS_PER_MS)
     const fromMs = Number(clampNs(fromNs) / NS_PER_MS) - 1
     return { fromMs: Math.max(keptMs, fromMs), untilMs: Math.min(RECEIPT_MS_MAX, toMs) }
-  }
-
-  get #sampleSql(): readonly string[] {
-    return sampleSql(this.#options.oneIn, this.#params)
   }
 
   #rangeSql(): readonly string[] {

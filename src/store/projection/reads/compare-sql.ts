@@ -21,6 +21,7 @@ import {
   unionBranches,
   unionOf,
 } from '../compile/row-source.ts'
+import { sampleSql } from '../compile/sample-sql.ts'
 import type { SqlParams } from '../compile/sql-params.ts'
 import {
   type BothCounts,
@@ -52,14 +53,15 @@ function eitherSide(
   params: SqlParams,
   { columns, tail }: Pick<RowSourceOptions, 'columns' | 'tail'>,
 ): Statement {
-  const { streams, timeBasis, observed, oneIn, window, baseline } = task
+  const { streams, timeBasis, observed, window, baseline } = task
+  const sample = sampleOf(task, params)
   const isOf = sideConditions(task, params)
   const [first, second] = baseline.fromNs < window.fromNs ? [baseline, window] : [window, baseline]
   const isWithin = second.toNs < first.toNs
   const options = {
     ...{ streams, timeBasis, columns },
     ...(observed && { observed }),
-    ...(oneIn && { oneIn }),
+    ...(sample && { sample }),
     ...(tail && { tail }),
     fromNs: first.fromNs,
     toNs: isWithin ? first.toNs : second.toNs,
@@ -72,14 +74,30 @@ function eitherSide(
   }
 }
 
+/** Undefined for all rows. */
+function sampleOf(task: ComparedSides, params: SqlParams): string | undefined {
+  const { window = 1, baseline = 1 } = task.oneIn ?? {}
+  if (window <= 1 && baseline <= 1) return undefined
+  if (window === baseline) return sampleSql(window, params)
+  const ofSide = (side: keyof BothCounts, oneIn: number) => {
+    return `(${rangeSql(task, side, params)} AND ${sampleSql(oneIn, params)})`
+  }
+  return `(${ofSide('window', window)} OR ${ofSide('baseline', baseline)})`
+}
+
+function rangeSql(task: ComparedSides, side: keyof BothCounts, params: SqlParams): string {
+  const { fromNs, toNs } = task[side]
+  const bound = (operator: string, ns: bigint) => {
+    return nsBoundSql(task.timeBasis, operator, clampNs(ns), params)
+  }
+  return `${bound('>=', fromNs)} AND ${bound('<', toNs)}`
+}
+
 function sideConditions(task: ComparedSides, params: SqlParams): SideCondition {
   const isSame = isSameOnBoth(task)
   return (side, { fields }) => {
-    const { fromNs, toNs, query } = task[side]
-    const bound = (operator: string, ns: bigint) => {
-      return nsBoundSql(task.timeBasis, operator, clampNs(ns), params)
-    }
-    const range = `${bound('>=', fromNs)} AND ${bound('<', toNs)}`
+    const range = rangeSql(task, side, params)
+    const { query } = task[side]
     return isSame ? `(${range})` : `(${range} AND ${isTrue(compileQuery(query, fields, params))})`
   }
 }

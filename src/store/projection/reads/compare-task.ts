@@ -23,8 +23,8 @@ export interface ComparedSides {
   readonly window: ComparedSide
   readonly baseline: ComparedSide
   readonly timeoutMs: number
-  /** Only one granule in so many is read. */
-  readonly oneIn?: number
+  /** Only one granule in so many of each side is read; of ranges that overlap as many of both. */
+  readonly oneIn?: BothCounts
 }
 
 /** Events are counted by a field's values, or by the steps that its numbers are in. */
