@@ -53,12 +53,12 @@ export class MaskedEvents {
     return counts
   }
 
-  /** How unevenly those with the bit come in the baseline. */
-  spread(bit: number): number {
+  /** How unevenly those with the bit come in the first `slots` parts of the baseline. */
+  spread(bit: number, slots: number): number {
     const counts: number[] = []
     const all: number[] = []
     for (const { mask, isWindow, slot, count } of this.#groups) {
-      if (isWindow) continue
+      if (isWindow || slot >= slots) continue
       all[slot] = (all[slot] ?? 0) + count
       counts[slot] = (counts[slot] ?? 0) + ((mask & bit) === 0 ? 0 : count)
     }

@@ -63,6 +63,11 @@ const CONDITIONS_MAX = 30
 const EQUALS_MAX = 3
 /** Parts of a range: how much a value varies in the baseline shows by these. */
 const SLOTS = 8
+/**
+ * Who draws a range over what went wrong draws it a little late: the last parts of the range right
+ * before it may have some of it, and do not say how much something varies anyway.
+ */
+const LATE_SLOTS = 2
 
 /** The answer as JSON. `signal` ends it. Throws `malformed`, `unavailable`. */
 export async function compare(
@@ -257,8 +262,10 @@ class Comparing {
     const events = masked.all
     // Of a window up to now there may be more events than there were at first.
     const scale = { ...of, events, spans: this.#request.isByQuery ? events : of.spans }
+    const { fromNs, baseline } = this.#request
+    const usual = baseline.toNs === fromNs ? SLOTS - LATE_SLOTS : SLOTS
     const spreads = bits.map((bit, at) => {
-      return Math.max(masked.spread(bit), masked.spread(varying[at]!))
+      return Math.max(masked.spread(bit, usual), masked.spread(varying[at]!, usual))
     })
     const used = candidates.slice(0, bits.length)
     const findings = chooseFindings(used, bits, masked, { scale, spreads })

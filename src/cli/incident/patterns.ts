@@ -1,5 +1,5 @@
-import { visibleText } from '../language/visible-text.ts'
-import { chooseStreams, STREAMS_USAGE } from './chosen-streams.ts'
+import { visibleText } from '../../language/visible-text.ts'
+import { chooseStreams, STREAMS_USAGE } from '../chosen-streams.ts'
 import {
   CLOCK_CHOICES,
   CLOCK_HELP,
@@ -8,10 +8,10 @@ import {
   RANGE_OPTIONS,
   rangeOf,
   readClock,
-} from './clock.ts'
-import { type Command, EXIT_NOTHING, EXIT_OK, textOf } from './command.ts'
-import { tellWhyNothing } from './hints.ts'
-import { UsageError } from './usage-error.ts'
+} from '../clock.ts'
+import { type Command, EXIT_NOTHING, EXIT_OK, textOf } from '../command.ts'
+import { tellWhyNothing } from '../hints.ts'
+import { UsageError } from '../usage-error.ts'
 
 const SORTS = ['count', 'new', 'growth']
 /** Ids of a row that are shown; a query names all. */

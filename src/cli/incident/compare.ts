@@ -1,6 +1,6 @@
-import { visibleText } from '../language/visible-text.ts'
-import { splitNames } from '../model/field-path.ts'
-import { chooseStreams, STREAMS_USAGE } from './chosen-streams.ts'
+import { visibleText } from '../../language/visible-text.ts'
+import { splitNames } from '../../model/field-path.ts'
+import { chooseStreams, STREAMS_USAGE } from '../chosen-streams.ts'
 import {
   CLOCK_CHOICES,
   CLOCK_HELP,
@@ -9,8 +9,8 @@ import {
   RANGE_OPTIONS,
   rangeOf,
   readClock,
-} from './clock.ts'
-import { type Command, EXIT_NOTHING, EXIT_OK, type Invocation, textOf } from './command.ts'
+} from '../clock.ts'
+import { type Command, EXIT_NOTHING, EXIT_OK, type Invocation, textOf } from '../command.ts'
 import {
   type JsonSpan,
   jsonElements,
@@ -18,8 +18,8 @@ import {
   jsonString,
   jsonText,
   wholeJson,
-} from './events/exact-json.ts'
-import { UsageError } from './usage-error.ts'
+} from '../events/exact-json.ts'
+import { UsageError } from '../usage-error.ts'
 
 const LATE_MS = 10_000
 const BASELINES = ['before', 'yesterday'] as const
