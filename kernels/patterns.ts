@@ -318,7 +318,7 @@ function token(p: Patterns, start: usize): usize {
   } else {
     if (digits !== 0 || (ats !== 0 && at - start > 2)) {
       mask(p, dateStart(p, start), at)
-      return at
+      return numbersEnd(p, at)
     }
   }
   p.isGlued = 0
@@ -342,6 +342,32 @@ function isTellingKey(p: Patterns, start: usize, end: usize): bool {
     if (load<u64>(key) === name) return true
   }
   return false
+}
+
+/**
+ * Behind a masked token: passes over what would become a part of it, as far as that is digits and
+ * glue; 16 bytes at most.
+ */
+function numbersEnd(p: Patterns, start: usize): usize {
+  const bytes = v128.load(start)
+  const within = <i32>min<usize>(p.end - start, 16)
+  const digits = i8x16.bitmask(i8x16.lt_u(i8x16.sub(bytes, i8x16.splat(0x30)), i8x16.splat(10)))
+  // `.` and `/`, with the digits; `,` and `:`.
+  const some = i8x16.lt_u(i8x16.sub(bytes, i8x16.splat(0x2e)), i8x16.splat(12))
+  const others = v128.or(i8x16.eq(bytes, i8x16.splat(0x3a)), i8x16.eq(bytes, i8x16.splat(COMMA)))
+  const both = i8x16.bitmask(v128.or(some, others))
+  const length = min<i32>(ctz<i32>(~both), within)
+  if (length === 0) return start
+  let passed = digits & ((1 << length) - 1)
+  // The last digits may be the beginning of a longer token.
+  const goesOn = length === 16 || (length < within && (tokenBits(bytes) & (1 << length)) !== 0)
+  if (goesOn) passed &= (1 << (length - clz<i32>(~(passed << (32 - length))))) - 1
+  if (passed === 0) return start
+  const count = popcnt<i32>(passed & ~(passed << 1))
+  if (p.tokens + count >= TOKENS_MAX) return start
+  p.tokens += count
+  p.piece = start + (32 - clz<i32>(passed))
+  return p.piece
 }
 
 /** Where the date begins of which the number at `number` is a part, or the number. */
