@@ -53,6 +53,21 @@ for (const [index, { name, expected }] of ALL.entries()) {
   })
 }
 
+test('a range that is drawn some minutes late is explained as well', async () => {
+  const late = 6 * 60_000
+  for (const [index, { name, expected }] of INCIDENTS.entries()) {
+    const { window } = hoursOf(index)
+    const from = new Date(Date.parse(window.from) + late).toISOString()
+    const { findings, ...rest } = await streams.compare({ window: { ...window, from } })
+    const told = findings.map(({ text }) => text)
+    const shown = `${name}: ${JSON.stringify({ told, rest }, undefined, 1)}`
+    // Nothing is new that began before the range.
+    for (const part of expected!.filter(({ source }) => !/ is (new|gone)/.test(source))) {
+      assert.match(told[0] ?? '', part, shown)
+    }
+  }
+})
+
 test('one range by two queries: shares are compared, not rates', async () => {
   const { window } = hoursOf(0)
   const query = 'service:payments'
