@@ -229,7 +229,7 @@ export function masksSql(task: MasksTask, params: SqlParams): Statement {
       const bits = task.conditions.map((condition, at) => {
         return `if(${conditionSql(condition, branch, params)}, ${2 ** at}, 0)`
       })
-      const id = `(toUInt32(${branch.stream}), toString(segment_id), ordinal)`
+      const id = `(toUInt32(${branch.stream}), segment_id, ordinal)`
       const ids = (side: keyof BothCounts) => {
         return `groupArrayIf(${EXAMPLES})(${id}, ${isOf(side, branch)}) AS ids_${side}`
       }
@@ -241,7 +241,8 @@ export function masksSql(task: MasksTask, params: SqlParams): Statement {
     tail: () => 'GROUP BY slot_window, slot_baseline, mask',
   })
   const ids = (['window', 'baseline'] as const).map((side) => {
-    return `groupArrayArray(${EXAMPLES})(ids_${side}) AS ids_of_${side}`
+    const ids = `groupArrayArray(${EXAMPLES})(ids_${side})`
+    return `arrayMap(x -> (x.1, toString(x.2), x.3), ${ids}) AS ids_of_${side}`
   })
   return (...where) => {
     const rows = source(...where)
