@@ -129,3 +129,17 @@ test('patterns are of the text fields of each stream, in either table', () => {
   const again = replay.run(shared.payload, MIXED_STREAM, part, textFields)
   assert.deepEqual(again.block.bytes, shared.block.bytes)
 })
+
+test('the pattern is of the text as it is stored: redacted, extracted, with siblings', () => {
+  const batch = batchOf(
+    [
+      '{"message":"login of key AKIAQ3EGVTX7PLQ2MZ4D at 7","user":"x"}',
+      '{"log":"{\\"message\\":\\"from within 7\\"}"}',
+      '{"msg":"password: hunter2hunter2, done","user_agent":"curl/8.9.1"}',
+    ].join('\n'),
+  )
+  const settings = { parseUserAgents: true, redactSensitive: true, redactFields: ['user'] }
+  const all = ingest.run({ ...batch, settings })
+  assert.ok(Buffer.from(all.segments[0]!.block.bytes).includes('REDACTED'))
+  assertReplayed(all)
+})
