@@ -13,11 +13,11 @@ import {
   textOf,
   type Values,
 } from './command.ts'
-import { compare } from './incident/compare.ts'
 import { completionOf } from './completion.ts'
+import { compare } from './incident/compare.ts'
+import { patterns } from './incident/patterns.ts'
 import { keys } from './keys.ts'
 import { OWN_MACHINE } from './own-machine.ts'
-import { patterns } from './incident/patterns.ts'
 import { query } from './query.ts'
 import { schema } from './schema.ts'
 import { search } from './search.ts'
