@@ -12,6 +12,7 @@ import {
   COMPARE_FINDINGS_MAX,
   FACET_FIELDS_MAX,
   FACET_VALUES_MAX,
+  PATTERNS_DEFAULT,
   PATTERNS_MAX,
   QUERY_AGGREGATES_MAX,
   QUERY_GROUP_KEYS_MAX,
@@ -19,6 +20,7 @@ import {
 } from '../../src/limits.ts'
 import { isFieldPath, quoteFieldPath } from '../../src/model/field-path.ts'
 import type { StreamId } from '../../src/model/stream.ts'
+import { PATTERNS_PROPERTIES } from '../../src/read/patterns/patterns-request.ts'
 import { queryRoutes } from '../../src/serve/query-routes.ts'
 import { ClickHouse } from '../../src/store/clickhouse.ts'
 import { ProjectionTables } from '../../src/store/projection/compile/projection-tables.ts'
@@ -282,6 +284,8 @@ test('patterns are of so many rows, against a range that there is', async () => 
   const patterns = (body: object) =>
     harness().rest.call('POST', `/v1/streams/${harness().streamId}/patterns`, { body })
   assert.equal((await patterns({ limit: PATTERNS_MAX })).status, 200)
+  const { limit } = PATTERNS_PROPERTIES
+  assert.deepEqual([limit.default, limit.maximum], [PATTERNS_DEFAULT, PATTERNS_MAX])
   const cases = [
     [{ limit: PATTERNS_MAX + 1 }, /"limit" must be an integer from 1 to 200/],
     [{ sort: 'size' }, /"sort" must be /],

@@ -254,6 +254,8 @@ export class NativeBlockEncoder {
   #halves(column: number, low: Int32Array, high: Int32Array, { first, count }: EventRange): void {
     this.#header(column)
     const writer = this.#writer
+    // Columns of any length may be before it.
+    writer.reserve(count * 8)
     const to = writer.bytes.byteOffset + writer.length
     kernels.writeHalves(low.byteOffset, high.byteOffset, first, count, to)
     writer.length += count * 8

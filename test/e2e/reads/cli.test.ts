@@ -140,6 +140,8 @@ test('--help of each command names all its options', async () => {
     'tail',
     'search',
     'query',
+    'patterns',
+    'compare',
     'schema',
     'views',
     'alerts',
