@@ -149,7 +149,8 @@ describe('PostgreSQL away', () => {
     const pids = [postmaster ?? 0, ...backends].filter((pid) => pid > 0)
     for (const pid of pids) sendSignal(pid, 'SIGSTOP')
     try {
-      await sleep(100)
+      // What was on its way is answered first.
+      await sleep(500)
       const before = load.counts.acknowledged
       await sleep(2_000)
       assert.ok(load.counts.acknowledged - before <= 1, 'nothing is acknowledged meanwhile')
