@@ -65,6 +65,8 @@ const LONGEST = [
   'store/projection/compile/part-states',
   'store/projection/compile/differential',
   'serve/query-refusals',
+  'e2e/patterns',
+  'read/compare/compare-scenarios',
   'store/projection/compile/hostile',
   'language/engine',
   'store/projection/table-keeper',

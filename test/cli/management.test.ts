@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { Api, NDJSON_TYPE, type Stream } from '../support/api.ts'
+import { ONLY_LONG } from '../support/fuzzing.ts'
 import { type SharedService, shareService } from '../support/service.ts'
 import { CommandLine, until } from './run-cli.ts'
 
@@ -59,7 +60,9 @@ test('query: buckets go by the clock; where a group has no event it has no row',
   assert.equal(csv, `rare,count\r\n,3\r\n${BIG},1\r\n`)
 })
 
-test('compare: what is new, with a query for it, and what the range is compared to', async () => {
+test('compare: what is new, with a query for it, and what the range is compared to', {
+  skip: ONLY_LONG,
+}, async () => {
   const { id, key } = await api.createStream({ name: `compared ${Date.now()}` })
   const lines = Array.from({ length: 80 }, (_, n) => {
     const timestamp = `2026-03-01T1${n % 2}:${10 + (n % 50)}:00Z`

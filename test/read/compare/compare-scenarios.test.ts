@@ -9,6 +9,7 @@ import { INCIDENTS, NOTHING } from '../../../bench/compare/scenarios.ts'
 import type { StreamId } from '../../../src/model/stream.ts'
 import { ClickHouse } from '../../../src/store/clickhouse.ts'
 import { ensureClickHouse } from '../../../src/store/migrations/run.ts'
+import { someOf } from '../../support/fuzzing.ts'
 import { openTestClickHouse } from '../../support/stores.ts'
 import { hoursOf, ScriptedStreams } from './scripted-streams.ts'
 
@@ -33,7 +34,7 @@ after(async () => {
   for (const close of closers.reverse()) await close()
 })
 
-for (const [index, { name, expected }] of ALL.entries()) {
+for (const [index, { name, expected }] of someOf([...ALL.entries()])) {
   test(`${expected === undefined ? 'nothing' : 'first'}: ${name}`, async () => {
     const hours = hoursOf(index)
     const answer = await streams.compare({ window: hours.window })
@@ -55,7 +56,7 @@ for (const [index, { name, expected }] of ALL.entries()) {
 
 test('a range that is drawn some minutes late is explained as well', async () => {
   const late = 6 * 60_000
-  for (const [index, { name, expected }] of INCIDENTS.entries()) {
+  for (const [index, { name, expected }] of someOf([...INCIDENTS.entries()])) {
     const { window } = hoursOf(index)
     const from = new Date(Date.parse(window.from) + late).toISOString()
     const { findings, ...rest } = await streams.compare({ window: { ...window, from } })
