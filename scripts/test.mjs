@@ -142,6 +142,8 @@ if (unknown.length > 0 || files.length === 0) {
   )
   if (isGate) shares.push(await measureShare())
   await runGroup(files.filter(isAlone), 1)
+  // What is tried again tells of a fault, and not of how much there is to run.
+  const judgedMs = Date.now() - startMs
   const passedAgain = isGate ? await runAgain([...failed]) : []
   await stopShared?.()
   if (isGate) shares.push(await measureShare())
@@ -150,7 +152,7 @@ if (unknown.length > 0 || files.length === 0) {
   if (timesDir !== undefined) printTimes(process.env.TEST_TIMES)
   if (isGate) {
     printBeyond()
-    judgeDuration(Math.min(...shares))
+    judgeDuration(judgedMs / 1_000, Math.min(...shares))
   }
   for (const path of passedAgain) console.log(`\nfailed beside others, passed alone: ${path}`)
   for (const name of TOTALS) {
@@ -274,8 +276,7 @@ async function measureShare() {
 }
 
 /** The gate is kept short: whoever adds to it sees it fail, unless the machine was busy. */
-function judgeDuration(share) {
-  const seconds = (Date.now() - startMs) / 1_000
+function judgeDuration(seconds, share) {
   if (seconds <= GATE_SECONDS_MAX) return
   const fails = share >= IDLE_SHARE_MIN
   const got = `two threads got ${Math.round(share * 100)} % of two processors`

@@ -86,5 +86,12 @@ export async function clickOn(page: Page, name: string): Promise<void> {
 
 /** Replaces what stands in the input that is labelled `name`. */
 export async function fillIn(page: Page, name: string, text: string): Promise<void> {
-  await page.locator(`::-p-aria([name=${JSON.stringify(name)}])`).fill(text)
+  const selector = `::-p-aria([name=${JSON.stringify(name)}])`
+  // What is there is cleared and typed over; a page that is drawn in between brings it back.
+  for (let tries = 0; tries < 3; tries++) {
+    await page.locator(selector).fill(text)
+    const input = await page.locator(selector).waitHandle()
+    const value = await input.evaluate((element: unknown) => (element as { value: string }).value)
+    if (value === text) return
+  }
 }

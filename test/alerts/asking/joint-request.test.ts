@@ -119,7 +119,7 @@ test('rules of different searches see together what each sees alone', async () =
   await insert(clickhouse, MIXED_STREAM, events.slice(300))
   const learned = IDS.map((stream) => catalogOf(stream, events, FROM_MS + 1e9))
   const unknown = IDS.map((stream) => unknownCatalog(stream, []))
-  for (let round = 0; round < rounds(12); round++) {
+  for (let round = 0; round < rounds(6); round++) {
     const shared = { group_by: random.pick([[], ['string'], ['_level', 'mixed'], ['_stream']]) }
     const rules = randomRules(random, shared)
     const questions = rules.map((settings) => JSON.stringify(questionOf(settings)))
