@@ -1,6 +1,6 @@
 /** What is typed of a rule, from a rule or from the address of a search, and back. */
 import { parse } from '../../src/language/parse.ts'
-import { RULE_DEFAULTS, ruleTimes } from '../../src/model/alert-rule.ts'
+import { RULE_DEFAULTS, ruleTimes } from '../../src/model/alerts/alert-rule.ts'
 import { failureText } from '../base/api.ts'
 import type { Clock } from '../base/clock.ts'
 import {

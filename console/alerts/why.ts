@@ -3,8 +3,8 @@
  * one of its groups.
  */
 import { parse } from '../../src/language/parse.ts'
-import { GROUP_VALUE_CHARS_MAX } from '../../src/model/alert-rule.ts'
 import { labelValue } from '../../src/model/alerts/alert-matchers.ts'
+import { GROUP_VALUE_CHARS_MAX } from '../../src/model/alerts/alert-rule.ts'
 import { clockParam } from '../base/clock.ts'
 import { type EventField, fieldOfApi } from '../base/field.ts'
 import { href } from '../base/route.ts'

@@ -15,7 +15,7 @@ import {
   SYSTEM_FIELDS,
   type SystemFieldName,
 } from '../language/query-tree.ts'
-import { GROUP_VALUE_CHARS_MAX } from '../model/alert-rule.ts'
+import { GROUP_VALUE_CHARS_MAX } from '../model/alerts/alert-rule.ts'
 import { valueClause } from '../read/value-clause.ts'
 import type { RuleSettings } from '../store/alerts/rule.ts'
 

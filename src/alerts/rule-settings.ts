@@ -10,7 +10,7 @@ import {
   ALERT_WINDOW_MS_MAX,
   ALERT_WINDOW_MS_MIN,
 } from '../limits.ts'
-import { RULE_DEFAULTS, wholeRule } from '../model/alert-rule.ts'
+import { RULE_DEFAULTS, wholeRule } from '../model/alerts/alert-rule.ts'
 import { formatDuration, tryParseDuration } from '../model/duration.ts'
 import { AGGREGATE_PROPERTIES, readAggregateRequest } from '../read/aggregate/aggregate-request.ts'
 import type { ReadMembers } from '../read/read-request.ts'

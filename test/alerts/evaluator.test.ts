@@ -212,6 +212,22 @@ test('many due windows are asked at once, and rules that ask about the same toge
   )
 })
 
+test('past the bound of groups rules that see the same are asked once', async () => {
+  const { ask, decisions, settle } = setUp()
+  const grouped = { group_by: ['service'] }
+  const kept = [1, 2, 3].map((value) => {
+    return decisions.add({ ...grouped, condition: { op: '>', value } })
+  })
+  kept.push(decisions.add({ ...grouped, condition: { op: '<', value: 1 } }))
+  ask.events = Array.from({ length: ALERT_GROUPS_MAX + 1 }, (_, n) => {
+    return { ms: START_MS + n, service: String(n) }
+  })
+  await settle(START_MS + MINUTE_MS)
+  // All together, then those that judge the largest groups, then the smallest.
+  assert.equal(ask.asked.length, 3)
+  for (const { decided } of kept) assert.equal(decided[0]?.window.groupCount, ALERT_GROUPS_MAX + 1)
+})
+
 test('of large windows each search is asked by itself', async () => {
   const { ask, decisions, settle } = setUp()
   const kept = ['a:1', 'b:1', 'c:1'].map((query) => decisions.add({ query }))

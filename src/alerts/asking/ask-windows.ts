@@ -5,7 +5,7 @@
  */
 import { IngestError } from '../../errors.ts'
 import { ALERT_GROUPS_MAX, QUERY_BUCKETS_MAX, QUERY_CELLS_MAX } from '../../limits.ts'
-import { GROUP_VALUE_CHARS_MAX } from '../../model/alert-rule.ts'
+import { GROUP_VALUE_CHARS_MAX } from '../../model/alerts/alert-rule.ts'
 import { segmentIdAt, segmentIdMs } from '../../model/segment-id.ts'
 import type { Stream } from '../../model/stream.ts'
 import type { AggregateDeps } from '../../read/aggregate/aggregate.ts'
@@ -14,6 +14,7 @@ import { groupJson } from '../../read/aggregate/group-json.ts'
 import { countedFor, missesPaths } from '../../read/depends-on-catalog.ts'
 import type { RuleSettings } from '../../store/alerts/rule.ts'
 import type { AggregateResult } from '../../store/projection/reads/aggregate-store.ts'
+import { isOfSmall } from '../condition.ts'
 import type { SeenGroup, SeenWindow } from '../decide-window.ts'
 import { beforeMsOf, comparedWith, ratio } from '../relative-to.ts'
 import { isOfCounts, taskOf } from '../rule-settings.ts'
@@ -71,6 +72,25 @@ export async function* askWindows(
   question: WindowQuestion,
   signal: AbortSignal,
 ): AsyncGenerator<readonly SeenWindow[]> {
+  const kinds = new Map(question.rules.map((settings) => [kindOf(settings), settings]))
+  const places = new Map([...kinds.keys()].map((kind, place) => [kind, place]))
+  const placeOf = question.rules.map((settings) => places.get(kindOf(settings))!)
+  const ofKinds = { ...question, rules: [...kinds.values()] }
+  for await (const windows of askKinds(deps, ofKinds, signal)) {
+    yield placeOf.map((place) => windows[place]!)
+  }
+}
+
+/** Rules of which it is the same see the same: only the bound that they judge by differs. */
+function kindOf(settings: RuleSettings): string {
+  return JSON.stringify([askedNames(settings), isOfSmall(settings.condition)])
+}
+
+async function* askKinds(
+  deps: AskDeps,
+  question: WindowQuestion,
+  signal: AbortSignal,
+): AsyncGenerator<readonly SeenWindow[]> {
   const { rules, ends } = question
   const { windowMs, everyMs, isGrouped } = taskOf(rules[0]!)
   const asked = new Set(rules.flatMap(askedNames)).size
@@ -79,6 +99,7 @@ export async function* askWindows(
     const cells = Math.floor(QUERY_CELLS_MAX / ((isGrouped ? groups : 1) * asked))
     return Math.max(1, Math.min(QUERY_BUCKETS_MAX, cells))
   }
+  const asking = { signal, groupsMax: ALERT_GROUPS_MAX }
   const most = mostOf(ALERT_GROUPS_MAX)
   let groupsMax = isGrouped && most > 1 && ends.length > most ? FEW_GROUPS : ALERT_GROUPS_MAX
   for (let at = 0; at < ends.length; ) {
@@ -90,24 +111,41 @@ export async function* askWindows(
       continue
     }
     if (found !== undefined) yield* found
-    else for (const end of some) yield await askOne(deps, question, end, signal)
+    else if (some.length === 1) yield await askAlone(deps, question, some, asking)
+    else for (const end of some) yield await askOne(deps, question, [end], asking)
     at += some.length
   }
 }
 
+/** How a statement is asked. */
+interface Asking {
+  readonly signal: AbortSignal
+  /** Of more groups than these nothing is answered together. */
+  readonly groupsMax: number
+}
+
+/** One window. */
 async function askOne(
   deps: AskDeps,
   question: WindowQuestion,
-  end: number,
-  signal: AbortSignal,
+  end: readonly number[],
+  asking: Asking,
 ): Promise<readonly SeenWindow[]> {
-  const asking = { signal, groupsMax: ALERT_GROUPS_MAX }
-  const [together] = (await askTogether(deps, question, [end], asking)) ?? []
-  if (together !== undefined) return together
+  const [together] = (await askTogether(deps, question, end, asking)) ?? []
+  return together ?? (await askAlone(deps, question, end, asking))
+}
+
+/** One window, rule by rule. */
+async function askAlone(
+  deps: AskDeps,
+  question: WindowQuestion,
+  end: readonly number[],
+  asking: Asking,
+): Promise<readonly SeenWindow[]> {
   if (new Set(question.rules.map(({ query }) => query)).size > 1) throw new ApartError()
   const alone: SeenWindow[] = []
   for (const settings of question.rules) {
-    const found = await askTogether(deps, { ...question, rules: [settings] }, [end], asking)
+    const found = await askTogether(deps, { ...question, rules: [settings] }, end, asking)
     alone.push(found![0]![0]!)
   }
   return alone
@@ -118,7 +156,7 @@ async function askTogether(
   deps: AskDeps,
   { rules, streams, timeoutMs }: WindowQuestion,
   ends: readonly number[],
-  { signal, groupsMax: few }: { readonly signal: AbortSignal; readonly groupsMax: number },
+  { signal, groupsMax: few }: Asking,
 ): Promise<SeenWindow[][] | undefined> {
   const { windowMs, delayMs } = taskOf(rules[0]!)
   const [fromMs, endMs] = [ends[0]! - windowMs, ends.at(-1)!]

@@ -35,27 +35,35 @@ export function bySearch(bundle: readonly Due[]): Due[][] {
   return groupBy(bundle, ({ rule }) => rule.settings.query)
 }
 
+/** Of one statement. */
+interface Part {
+  readonly names: Set<string>
+  readonly searches: Set<string>
+  readonly rules: Due[]
+}
+
 /** Into as many as one statement can ask for. Rules about one search are beside each other. */
 function splitBundle(bundle: readonly Due[]): Due[][] {
-  const parts: Due[][] = []
-  let names = new Set<string>()
-  let searches = new Set<string>()
-  let chars = 0
+  const parts: Part[] = []
   for (const due of bySearch(bundle).flat()) {
-    const { query } = due.rule.settings
-    const more = askedNames(due.rule.settings).filter((name) => !names.has(name))
-    const moreChars = searches.has(query) ? 0 : query.length
-    const isFull = names.size + more.length > AGGREGATES_MAX || chars + moreChars > SEARCH_CHARS_MAX
-    if (parts.length === 0 || isFull) {
-      parts.push([])
-      ;[names, searches, chars] = [new Set(askedNames(due.rule.settings)), new Set(), 0]
+    const { settings } = due.rule
+    const names = askedNames(settings)
+    let part = parts.at(-1)
+    if (part === undefined || !hasRoom(part, names, settings.query)) {
+      part = { names: new Set(), searches: new Set(), rules: [] }
+      parts.push(part)
     }
-    for (const name of more) names.add(name)
-    chars += searches.has(query) ? 0 : query.length
-    searches.add(query)
-    parts.at(-1)!.push(due)
+    for (const name of names) part.names.add(name)
+    part.searches.add(settings.query)
+    part.rules.push(due)
   }
-  return parts
+  return parts.map(({ rules }) => rules)
+}
+
+function hasRoom({ names, searches }: Part, more: readonly string[], search: string): boolean {
+  const all = [...new Set([...searches, search])]
+  const chars = all.reduce((sum, { length }) => sum + length, 0)
+  return new Set([...names, ...more]).size <= AGGREGATES_MAX && chars <= SEARCH_CHARS_MAX
 }
 
 function groupBy(all: readonly Due[], keyOf: (due: Due) => string): Due[][] {

@@ -42,8 +42,8 @@ export interface AskedRange {
 
 /** Rules that have it in common can be asked together, whatever they judge, and of which events. */
 export function questionOf(settings: RuleSettings): readonly unknown[] {
-  const { query, aggregate, group_by: groupBy, window, every, time_basis: basis, delay } = settings
-  const { relative_to: relative } = settings
+  const { query, aggregate, relative_to: relative, group_by: groupBy } = settings
+  const { window, every, time_basis: basis, delay } = settings
   const texts = [query, aggregate.query ?? '', relative?.query ?? '']
   // How far the answer is may depend on the catalog, and then nobody else waits for it.
   const isOfCatalog = texts.some((text) => dependsOnCatalog(readQueryText('query', text)))

@@ -1,6 +1,6 @@
 /** Puts rules that are in files, and says what that changes; or what they would have done. */
 import { isDeepStrictEqual } from 'node:util'
-import { wholeRule } from '../../model/alert-rule.ts'
+import { wholeRule } from '../../model/alerts/alert-rule.ts'
 import { ApiFailure, type Client } from '../client.ts'
 import { rangeOf } from '../clock.ts'
 import { EXIT_FAILED, EXIT_OK, type Invocation } from '../command.ts'
