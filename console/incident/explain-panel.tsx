@@ -98,11 +98,12 @@ function Others({ says, conditions }: { says: string; conditions: readonly strin
   )
 }
 
-/** Of its events: what is gone was there before. */
+/** Of its events, without the panel: what is gone was there before. */
 function addressOf({ query, stream, window: { count } }: Finding, found: Comparison): string {
   const { streamId, params } = route.value
   const { from, to } = found.baseline
   const range = count === 0 ? { from, to } : {}
-  const kept = { ...Object.fromEntries(params), live: undefined, view: undefined }
+  const closed = { live: undefined, view: undefined, panel: undefined, against: undefined }
+  const kept = { ...Object.fromEntries(params), ...closed }
   return href('explore', stream ?? streamId, { ...kept, ...range, q: query })
 }

@@ -34,7 +34,7 @@ export function PanelFrame<Choice extends string, Answer>(props: FrameProps<Choi
     <section class="groups card" aria-label={label}>
       <form class="inline">
         <label class="inline">
-          {says}
+          {says}{' '}
           <select
             value={chosen}
             onChange={({ currentTarget }) => onChoose(currentTarget.value as Choice)}
@@ -46,6 +46,7 @@ export function PanelFrame<Choice extends string, Answer>(props: FrameProps<Choi
             ))}
           </select>
         </label>
+        {ask.isLive && isShown && <span class="quiet">Not followed while live: r asks again</span>}
         <span class="spring" />
         <button type="button" class="plain" aria-label={`Close: ${label}`} onClick={onClose}>
           ✕

@@ -10,7 +10,6 @@ export interface PatternRow {
   readonly parts: readonly PatternPart[]
   readonly count: number
   readonly share: number
-  readonly levels: Readonly<Record<string, number>>
   /** Events by equal steps of the range. */
   readonly sparkline: readonly number[]
   readonly pattern_ids: readonly string[]

@@ -41,7 +41,7 @@ function Found({ found }: { found: Patterns }) {
       <p class="answer-note" role="status">
         <strong>{formatOf(patterns.length + others.patterns, 'kind')}</strong>
         <span class="quiet"> · of {formatEvents(events)}</span>
-        {without > 0 && <span class="quiet"> · {formatCount(without)} without a text</span>}
+        {without > 0 && <span class="quiet"> · {formatCount(without)} without a pattern</span>}
         {others.events > 0 && (
           <span class="quiet"> · {formatCount(others.events)} of other kinds</span>
         )}

@@ -55,6 +55,12 @@ export function clockOf(basis: TimeBasis): Clock {
   return basis === 'event_time' ? CLOCKS.event : CLOCKS.receipt
 }
 
+/** `-2d..-1d`; undefined when it is no such range. */
+export function tryReadRange(text: string) {
+  const [from, to, ...more] = text.split('..')
+  return from && to && more.length === 0 ? { from, to } : undefined
+}
+
 /** The members of a request to read that say the range. */
 export function rangeOf(values: Values): { readonly from?: string; readonly to?: string } {
   const [from, to] = [textOf(values.from), textOf(values.to)]

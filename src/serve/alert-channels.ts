@@ -25,7 +25,7 @@ import type { RuleStore } from '../store/alerts/rule-store.ts'
 import type { TransitionStore } from '../store/alerts/transition-store.ts'
 import { TRANSITION, transitionText } from './alert-answers.ts'
 import { HISTORY_QUERY, historyPage, historySchema, replyHistory } from './alert-pages.ts'
-import { findRule, ownerAsked, RULE_QUERY } from './alerts/find-rule.ts'
+import { findRule, ownerListed, RULE_QUERY } from './alerts/find-rule.ts'
 
 export interface ChannelRoutesDeps extends Guard {
   readonly alerts: {
@@ -146,10 +146,7 @@ function ownChannelRoutes(deps: ChannelRoutesDeps): Route[] {
         }),
       },
       run: async (request) => {
-        const owner = ownerAsked(request)
-        if (owner !== request.principal.owner && !hasScope(request.principal, 'admin')) {
-          throw new IngestError('forbidden', '"owner" is for admins')
-        }
+        const owner = ownerListed(request) ?? request.principal.owner
         const channels = await deps.alerts.channels.list(owner)
         return jsonReply(200, { channels: channels.map(channelJson) })
       },
@@ -316,7 +313,10 @@ function messageRoutes(deps: ChannelRoutesDeps): Route[] {
             maxLength: 128,
             description: 'Only those of the rule with this name or id',
           },
-          ...RULE_QUERY.properties,
+          owner: {
+            ...RULE_QUERY.properties.owner,
+            description: "Only those of this owner's rules; others' are for admins",
+          },
           ...HISTORY_QUERY.properties,
         },
       },
@@ -328,7 +328,7 @@ function messageRoutes(deps: ChannelRoutesDeps): Route[] {
           rule === undefined
             ? undefined
             : await findRule(deps.alerts, { ...request, params: [String(rule)] })
-        const of = { owner: seenOwner(request.principal), ruleId: named?.ruleId }
+        const of = { owner: ownerListed(request), ruleId: named?.ruleId }
         const found = await deps.alerts.outbox.list(of, state as OutboxMessage['state'], page)
         return replyHistory('messages', page, found, {
           idOf: ({ messageId }) => messageId,

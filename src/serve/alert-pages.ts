@@ -2,7 +2,8 @@
 import { nullable, type ObjectSchema } from '../api/schema.ts'
 import { malformed } from '../errors.ts'
 import type { Reply } from '../http/exchange.ts'
-import { type HttpRequest, jsonText } from '../http/guard.ts'
+import type { HttpRequest } from '../http/guard.ts'
+import { idPageSchema, pageReply } from './id-page.ts'
 
 const HISTORY_MAX = 1_000
 
@@ -26,8 +27,7 @@ export function historySchema(name: string, item: ObjectSchema): ObjectSchema {
     { type: 'string' },
     { description: 'The `before` of the next page; null on the last page' },
   )
-  const items = { type: 'array', items: item } as const
-  return { type: 'object', properties: { [name]: items, next }, required: [name, 'next'] }
+  return idPageSchema(name, item, next)
 }
 
 export interface HistoryPage {
@@ -52,6 +52,6 @@ export function replyHistory<R>(
   { idOf, write }: { readonly idOf: (one: R) => number; readonly write: (one: R) => string },
 ): Reply {
   const last = found.at(-1)
-  const next = last === undefined || found.length < limit ? null : String(idOf(last))
-  return jsonText(`{"${name}":[${found.map(write).join(',')}],"next":${JSON.stringify(next)}}`)
+  const next = last === undefined || found.length < limit ? undefined : idOf(last)
+  return pageReply(name, found.map(write).join(','), next)
 }

@@ -1,7 +1,7 @@
 /** Pages of records in the order of their ids: streams, tokens, views. */
 
 import { pageInTurns } from '../api/page-in-turns.ts'
-import type { ObjectSchema } from '../api/schema.ts'
+import type { ObjectSchema, Schema } from '../api/schema.ts'
 import { malformed } from '../errors.ts'
 import type { Reply } from '../http/exchange.ts'
 import { jsonText } from '../http/guard.ts'
@@ -30,11 +30,15 @@ export const ID_PAGE_QUERY = {
 } as const
 
 /** What a list of `item` answers, under `name`. */
-export function idPageSchema(name: string, item: ObjectSchema): ObjectSchema {
+export function idPageSchema(
+  name: string,
+  item: ObjectSchema,
+  next: Schema = NEXT_PAGE,
+): ObjectSchema {
   const items = { type: 'array', items: item } as const
   return {
     type: 'object',
-    properties: { [name]: items, next: NEXT_PAGE },
+    properties: { [name]: items, next },
     required: [name, 'next'],
   }
 }
@@ -68,6 +72,11 @@ export async function replyIdPage<R>(
     read: (after, limit) => read({ after: after === undefined ? asked.after : idOf(after), limit }),
     write,
   })
-  const next = last === undefined ? null : String(idOf(last))
-  return jsonText(`{"${name}":[${text}],"next":${JSON.stringify(next)}}`)
+  return pageReply(name, text, last === undefined ? undefined : idOf(last))
+}
+
+/** `{"<name>": [...], "next"}`; `items`: as JSON, with commas between them. */
+export function pageReply(name: string, items: string, next: number | undefined): Reply {
+  const told = next === undefined ? null : String(next)
+  return jsonText(`{"${name}":[${items}],"next":${JSON.stringify(told)}}`)
 }

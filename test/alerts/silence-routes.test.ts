@@ -168,6 +168,9 @@ test('values of groups keep their digits, and messages are found by their rule',
   assert.equal((await messages('?rule=digits', bob)).status, 404)
   const ofAnn = '?rule=digits&owner=ann'
   assert.deepEqual(keys(await messages(ofAnn, harness.adminToken)), [`k${rule.id}`])
+  assert.equal(keys(await messages('?owner=ann', harness.adminToken)).length, 2)
+  assert.deepEqual(keys(await messages('?owner=bob', harness.adminToken)), [])
+  assert.equal((await messages('?owner=ann', bob)).status, 403)
   const change = { kind: 'firing' as const, groupJson: '[9007199254740993]', value: 2, events: 2 }
   const tested = backtestText({
     ...{ windows: [], transitions: [{ ...change, fromMs: 0, untilMs: 60_000 }] },

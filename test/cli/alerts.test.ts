@@ -108,6 +108,14 @@ test('messages of one rule; rules of an owner', async () => {
   assert.match((await run(list, ['list'], { owner: 'ann' })).out, /^STATE +RULE.*\nfiring, paused/)
 })
 
+test('channels of an owner; what is about nobody else takes no owner', async () => {
+  const asked = { 'GET alerts/channels owner=ann': '{"channels":[]}' }
+  assert.equal((await run(asked, ['channels'], { owner: 'ann' })).code, 0)
+  for (const words of [['silences'], ['unsilence', '1'], ['send-again', '1']]) {
+    await assert.rejects(run({}, words, { owner: 'ann' }), /takes no --owner/)
+  }
+})
+
 test("an admin changes another owner's rule", async () => {
   const answers = {
     'GET alerts/rules/web owner=ann': RULE,

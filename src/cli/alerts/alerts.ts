@@ -30,6 +30,8 @@ const ACTIONS: Readonly<Record<string, readonly [words: readonly string[], run: 
   ack: [['<rule>', '[value of the group…]'], (one, words) => acknowledge(one, words, true)],
   unack: [['<rule>', '[value of the group…]'], (one, words) => acknowledge(one, words, false)],
 }
+/** They are about one's own, or about an id. */
+const WITHOUT_OWNER = ['backtest', 'send-again', 'silence', 'silences', 'unsilence']
 const WORDS_MAX = 20
 
 /** Rules of alerts. */
@@ -65,7 +67,7 @@ export const alerts: Command = {
     for: 'With silence: for how long, such as 4h; 1h',
     comment: 'With silence and ack: why',
     rule: 'With messages: only those of this rule',
-    owner: 'For admins: whose rules are meant; what is put has to be there',
+    owner: 'For admins: whose rules, messages or channels are meant; what is put has to be there',
   },
   choices: { state: [...MESSAGE_STATES, ...SILENCE_STATES] },
   run: async (invocation) => {
@@ -75,6 +77,9 @@ export const alerts: Command = {
       throw new UsageError(`alerts takes ${Object.keys(ACTIONS).join(', ')}`)
     }
     const [wanted, run] = action
+    if (invocation.values.owner !== undefined && WITHOUT_OWNER.includes(name)) {
+      throw new UsageError(`alerts ${name} takes no --owner`)
+    }
     const needed = wanted.filter((word) => word.startsWith('<')).length
     const isOpen = wanted.some((word) => word.endsWith('…') || word.endsWith('…]'))
     if (words.length < needed || (!isOpen && words.length > wanted.length)) {
@@ -103,6 +108,7 @@ interface Channel {
 async function channels({ client, terminal, values }: Invocation): Promise<number> {
   const { channels: all } = await client.json<{ readonly channels: readonly Channel[] }>(
     'alerts/channels',
+    { query: ownerQuery(values) },
   )
   if (values.json === true) {
     for (const one of all) terminal.json(JSON.stringify(one))

@@ -9,6 +9,7 @@ import {
   RANGE_OPTIONS,
   rangeOf,
   readClock,
+  tryReadRange,
 } from '../clock.ts'
 import { type Command, EXIT_NOTHING, EXIT_OK, type Invocation, textOf } from '../command.ts'
 import {
@@ -73,8 +74,8 @@ export const compare: Command = {
 
 function baselineOf(values: Invocation['values']) {
   const [text, query] = [textOf(values.baseline), textOf(values['baseline-query'])]
-  const [from, to] = text?.split('..') ?? []
-  if (to !== undefined) return { from, to, ...(query !== undefined && { query }) }
+  const range = text === undefined ? undefined : tryReadRange(text)
+  if (range !== undefined) return { ...range, ...(query !== undefined && { query }) }
   if (text !== undefined && !BASELINES.some((name) => name === text)) {
     throw new UsageError('--baseline takes before, yesterday, or a range such as -2d..-1d')
   }

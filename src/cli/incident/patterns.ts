@@ -8,6 +8,7 @@ import {
   RANGE_OPTIONS,
   rangeOf,
   readClock,
+  tryReadRange,
 } from '../clock.ts'
 import { type Command, EXIT_NOTHING, EXIT_OK, textOf } from '../command.ts'
 import { tellWhyNothing } from '../hints.ts'
@@ -15,12 +16,10 @@ import { UsageError } from '../usage-error.ts'
 
 const SORTS = ['count', 'new', 'growth']
 /** Ids of a row that are shown; a query names all. */
-const IDS_SHOWN_MAX = 1
 
 interface PatternRow {
   readonly template: string | null
   readonly count: number
-  readonly last_seen: string
   readonly levels: Readonly<Record<string, number>>
   readonly pattern_ids: readonly string[]
   readonly is_new?: boolean
@@ -89,8 +88,8 @@ export const patterns: Command = {
 
 function readBaseline(text: string | undefined) {
   if (text === undefined) return undefined
-  const [from, to, ...more] = text.split('..')
-  if (from && to && more.length === 0) return { from, to }
+  const range = tryReadRange(text)
+  if (range !== undefined) return range
   throw new UsageError('--baseline takes a range such as -2d..-1d')
 }
 
@@ -119,6 +118,6 @@ function worstLevel(levels: PatternRow['levels']): string {
 }
 
 function idsText(ids: readonly string[]): string {
-  const more = ids.length - IDS_SHOWN_MAX
-  return ids.slice(0, IDS_SHOWN_MAX).join() + (more > 0 ? ` +${more}` : '')
+  const more = ids.length - 1
+  return `${ids[0] ?? '-'}${more > 0 ? ` +${more}` : ''}`
 }

@@ -1,7 +1,9 @@
 /** Rules as requests name them, of those that a principal sees. */
 import { findVisibleRule } from '../../alerts/visible-rules.ts'
 import type { ObjectSchema } from '../../api/schema.ts'
+import { IngestError } from '../../errors.ts'
 import type { HttpRequest } from '../../http/guard.ts'
+import { seenOwner } from '../../model/stream.ts'
 import type { ToldRule } from '../../store/alerts/rule.ts'
 import type { RuleStore } from '../../store/alerts/rule-store.ts'
 
@@ -19,6 +21,17 @@ export const RULE_QUERY = {
 
 export function ownerAsked({ principal, query }: Pick<HttpRequest, 'principal' | 'query'>): string {
   return query.owner === undefined ? principal.owner : String(query.owner)
+}
+
+/** Whose are listed: everybody's, for an admin who names nobody. Throws `forbidden`. */
+export function ownerListed({
+  principal,
+  query,
+}: Pick<HttpRequest, 'principal' | 'query'>): string | undefined {
+  const seen = seenOwner(principal)
+  if (query.owner === undefined) return seen
+  if (seen === undefined || query.owner === seen) return String(query.owner)
+  throw new IngestError('forbidden', '"owner" is for admins')
 }
 
 /** Throws `not_found`. */
