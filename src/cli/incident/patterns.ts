@@ -15,7 +15,6 @@ import { tellWhyNothing } from '../hints.ts'
 import { UsageError } from '../usage-error.ts'
 
 const SORTS = ['count', 'new', 'growth']
-/** Ids of a row that are shown; a query names all. */
 
 interface PatternRow {
   readonly template: string | null
@@ -117,6 +116,7 @@ function worstLevel(levels: PatternRow['levels']): string {
   return Object.keys(levels).at(-1) ?? '-'
 }
 
+/** The first, and how many more: a query names them all. */
 function idsText(ids: readonly string[]): string {
   const more = ids.length - 1
   return `${ids[0] ?? '-'}${more > 0 ? ` +${more}` : ''}`
